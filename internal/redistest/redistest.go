@@ -1,0 +1,212 @@
+// Package redistest starts real Redis servers for tests. Each server listens
+// on a free loopback port, keeps its append-only file in the test's temporary
+// folder and ends with the test.
+package redistest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Program is the server binary, found along PATH. It is in Debian's package
+// redis-server.
+const Program = "redis-server"
+
+// startTimeout bounds how long a server may take to load its data and answer.
+const startTimeout = 30 * time.Second
+
+// Server is one Redis server of a test. Its methods fail the test on errors
+// and are meant for the test's own goroutine.
+type Server struct {
+	t    testing.TB
+	dir  string
+	args []string
+	port int
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{} // closed once cmd has been waited for
+}
+
+// Start starts a server with an append-only file, no eviction and no
+// snapshots. Further args, such as "--maxmemory", "100mb", come after these
+// and override them. Without redis-server the test is skipped, or fails when
+// the environment variable CI is set.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	if _, err := exec.LookPath(Program); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("redis-server is not installed; it is in Debian's package redis-server (≥ 7)")
+		}
+		t.Skip("redis-server is not installed; it is in Debian's package redis-server (≥ 7)")
+	}
+	s := &Server{t: t, dir: t.TempDir(), args: args}
+	t.Cleanup(s.Stop)
+	// Another process can take the port between finding and using it.
+	var err error
+	for range 5 {
+		if s.port, err = freePort(); err != nil {
+			t.Fatalf("redistest: no free port: %v", err)
+		}
+		if err = s.launch(); err == nil {
+			return s
+		}
+	}
+	t.Fatalf("redistest: %v", err)
+	return nil
+}
+
+// Addr returns the server's host:port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// URL returns the server's address as redis://host:port/0.
+func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
+
+// Dir returns the folder that holds the server's data.
+func (s *Server) Dir() string { return s.dir }
+
+// Stop ends the server in order, so that everything is on disk, and waits for
+// it. It does nothing when the server is not running.
+func (s *Server) Stop() { s.end(syscall.SIGTERM) }
+
+// Kill ends the server with SIGKILL and waits for it.
+func (s *Server) Kill() { s.end(syscall.SIGKILL) }
+
+// Restart starts the server again at the same address with the same data,
+// after stopping it when it runs.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	if err := s.launch(); err != nil {
+		s.t.Fatalf("redistest: restart: %v", err)
+	}
+}
+
+func (s *Server) end(sig syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return
+	}
+	// The only error is that the process has ended already.
+	_ = s.cmd.Process.Signal(sig)
+	select {
+	case <-s.exited:
+	case <-time.After(startTimeout):
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+	}
+	s.cmd = nil
+}
+
+// launch starts the process and waits until it answers. On an error the
+// process is gone.
+func (s *Server) launch() error {
+	log, err := os.Create(filepath.Join(s.dir, "redis.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(Program, append([]string{
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir,
+		"--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction",
+		"--daemonize", "no",
+	}, s.args...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // a killed server is no error
+		close(exited)
+	}()
+	s.mu.Lock()
+	s.cmd, s.exited = cmd, exited
+	s.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if err := s.await(ctx, exited); err != nil {
+		s.Kill()
+		text, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("%w; its log ends with:\n%s", err, lastLines(text, 10))
+	}
+	return nil
+}
+
+// await polls the server until it answers a PING.
+func (s *Server) await(ctx context.Context, exited <-chan struct{}) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	var last error
+	for {
+		if last = ping(ctx, s.Addr()); last == nil {
+			// Whoever answered is this process only while it is alive.
+			select {
+			case <-exited:
+			default:
+				return nil
+			}
+		}
+		select {
+		case <-exited:
+			return errors.New("redis-server ended at once")
+		case <-ctx.Done():
+			return fmt.Errorf("redis-server does not answer: %w", last)
+		case <-tick.C:
+		}
+	}
+}
+
+// ping asks the server at addr for a sign of life. A demand for a password is
+// one, a server that still loads its data is not.
+func ping(ctx context.Context, addr string) error {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(line, "+PONG") || strings.HasPrefix(line, "-NOAUTH") {
+		return nil
+	}
+	return fmt.Errorf("PING answered %q", strings.TrimSpace(line))
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+func lastLines(text []byte, n int) []byte {
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return bytes.Join(lines[max(0, len(lines)-n):], []byte("\n"))
+}
