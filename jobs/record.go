@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"slices"
 
 	"github.com/nsweep/nsweep/engine"
 )
@@ -19,32 +18,6 @@ const MaxPower = 1000
 
 // ErrRecord is wrapped by every error of DecodeRecord.
 var ErrRecord = errors.New("damaged cell record")
-
-// Powers returns, rising, the exponents of all sums that the sweep needs: those
-// to be reported and those of its checkpoints.
-func (s Sweep) Powers() []int {
-	powers := slices.Clone(s.Sums)
-	for _, c := range s.Checkpoints {
-		if c.Power > 0 {
-			powers = append(powers, c.Power)
-		}
-	}
-	slices.Sort(powers)
-	return slices.Compact(powers)
-}
-
-// CheckNs returns, rising, the n of the dense part at which a checkpoint stands:
-// where the records of KeepSums must hold the value and the partial sums.
-func (s Sweep) CheckNs() []int64 {
-	var ns []int64
-	for _, c := range s.Checkpoints {
-		if c.N >= s.Set.Lo && c.N < s.Set.Hi {
-			ns = append(ns, c.N)
-		}
-	}
-	slices.Sort(ns)
-	return slices.Compact(ns)
-}
 
 // Record is what KeepSums stores of one cell in place of its values: enough to
 // fold the cell into sums, extremes, checkpoints and the tree digest.

@@ -81,17 +81,16 @@ func TestRecorderFindsWhatIsDefined(t *testing.T) {
 		powers := rapid.SliceOfNDistinct(rapid.IntRange(1, 7), 0, 3, rapid.ID[int]).Draw(t, "powers")
 		lo, width, values := drawCell(t)
 		checks := rapid.SliceOfNDistinct(rapid.Int64Range(max(lo-3, 1), lo+int64(len(values))+3), 0, 5, rapid.ID[int64]).Draw(t, "checks")
-		rec, err := NewRecorder(powers, checks)
+		rec, err := NewRecorder(engine.Cell{Lo: lo, Hi: lo + 9}, 16, powers, checks)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if rapid.Bool().Draw(t, "begun before") {
-			rec.Begin(engine.Cell{Lo: lo, Hi: lo + 9}, 16)
 			if err := rec.Add(engine.Piece{Lo: lo, Narrow: []int64{-7}}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		rec.Begin(engine.Cell{Index: 3, Lo: lo, Hi: lo + int64(len(values))}, width)
+		rec.Reset(engine.Cell{Index: 3, Lo: lo, Hi: lo + int64(len(values))}, width)
 		for at := 0; at < len(values); {
 			k := rapid.IntRange(1, len(values)-at).Draw(t, "piece")
 			p := engine.Piece{Lo: lo + int64(at), Wide: values[at : at+k]}
@@ -109,19 +108,19 @@ func TestRecorderFindsWhatIsDefined(t *testing.T) {
 		if !sameRecord(got, want) {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
-		cell, err := rec.Values(true)
+		data, err := rec.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := DecodeRecord(cell.Data)
-		if err != nil || !sameRecord(back, want) || cell.CRC != CRC(cell.Data) {
+		back, err := DecodeRecord(data)
+		if err != nil || !sameRecord(back, want) {
 			t.Fatalf("decoded %+v, %v, want %+v", back, err, want)
 		}
 		// No shorter and no longer string is a record.
-		if _, err := DecodeRecord(append(slices.Clone(cell.Data), 0)); !errors.Is(err, ErrRecord) {
+		if _, err := DecodeRecord(append(slices.Clone(data), 0)); !errors.Is(err, ErrRecord) {
 			t.Fatalf("a byte too many: %v", err)
 		}
-		if _, err := DecodeRecord(cell.Data[:len(cell.Data)-1]); !errors.Is(err, ErrRecord) {
+		if _, err := DecodeRecord(data[:len(data)-1]); !errors.Is(err, ErrRecord) {
 			t.Fatalf("a byte too few: %v", err)
 		}
 	})
@@ -129,11 +128,11 @@ func TestRecorderFindsWhatIsDefined(t *testing.T) {
 
 func TestRecorderRefuses(t *testing.T) {
 	for _, p := range []int{0, -1, MaxPower + 1} {
-		if _, err := NewRecorder([]int{1, p}, nil); err == nil {
+		if _, err := NewRecorder(engine.Cell{Lo: 1, Hi: 2}, 4, []int{1, p}, nil); err == nil {
 			t.Errorf("power %d: accepted", p)
 		}
 	}
-	rec, err := NewRecorder([]int{1}, nil)
+	rec, err := NewRecorder(engine.Cell{Lo: 1, Hi: 2}, 4, []int{1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,12 +144,12 @@ func TestRecorderRefuses(t *testing.T) {
 		"a value of 33 bits":  {Lo: 5, Narrow: []int64{1 << 32}},
 		"a negative unsigned": {Lo: 5, Narrow: []int64{-1}},
 	} {
-		rec.Begin(cell, 4)
+		rec.Reset(cell, 4)
 		if err := rec.Add(p); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	rec.Begin(cell, 4)
+	rec.Reset(cell, 4)
 	if err := rec.Add(engine.Piece{Lo: 5, Narrow: []int64{1, 2}}); err != nil {
 		t.Fatal(err)
 	}
@@ -161,15 +160,15 @@ func TestRecorderRefuses(t *testing.T) {
 
 // TestRecordGolden fixes the encoding: a change needs a new RecordFormat.
 func TestRecordGolden(t *testing.T) {
-	rec, err := NewRecorder([]int{3, 1}, []int64{6})
+	rec, err := NewRecorder(engine.Cell{Lo: 1, Hi: 2}, 4, []int{3, 1}, []int64{6})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.Begin(engine.Cell{Index: 1, Lo: 5, Hi: 8}, 8)
+	rec.Reset(engine.Cell{Index: 1, Lo: 5, Hi: 8}, 8)
 	if err := rec.Add(engine.Piece{Lo: 5, Narrow: []int64{2, -6, 2}}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := rec.Values(false)
+	data, err := rec.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,22 +179,19 @@ func TestRecordGolden(t *testing.T) {
 		"\x00\x01\x00\x01\xfe" + // Σ f = −2
 		"\x00\x03\x00\x02\xff\x38" + // Σ f³ = 8 − 216 + 8 = −200
 		"\x00\x00\x00\x01" + minus6 + "\x00\x01\xfc" + "\x00\x02\xff\x30" // −4 and −208
-	if string(c.Data) != want {
-		t.Errorf("record is %x, want %x", c.Data, want)
-	}
-	if c.Whole || c.Width != 8 || c.Cell != (engine.Cell{Index: 1, Lo: 5, Hi: 8}) {
-		t.Errorf("cell is %+v", c)
+	if string(data) != want {
+		t.Errorf("record is %x, want %x", data, want)
 	}
 }
 
 // TestRecordIsSmall holds the size that keep: sums is worth having for: a cell
 // of 40000 values of W near 6·10⁹, with the sum of first powers.
 func TestRecordIsSmall(t *testing.T) {
-	rec, err := NewRecorder([]int{1}, nil)
+	rec, err := NewRecorder(engine.Cell{Lo: 1, Hi: 2}, 4, []int{1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.Begin(engine.Cell{Lo: 1, Hi: 40_001}, 8)
+	rec.Reset(engine.Cell{Lo: 1, Hi: 40_001}, 8)
 	values := make([]int64, 40_000)
 	for i := range values {
 		values[i] = 1<<63 - 1 - int64(i)
@@ -203,46 +199,31 @@ func TestRecordIsSmall(t *testing.T) {
 	if err := rec.Add(engine.Piece{Lo: 1, Narrow: values}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := rec.Values(true)
+	data, err := rec.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Data) > 145 {
-		t.Errorf("record has %d bytes, want at most 145", len(c.Data))
-	}
-}
-
-func TestSweepNeeds(t *testing.T) {
-	set, err := NewSet(10, 21, []int64{4, 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Sweep{Set: set, Sums: []int{3, 1}, Checkpoints: []Checkpoint{
-		{N: 30}, {N: 20, Power: 2}, {N: 10, Power: 3}, {N: 10}, {N: 4, Power: 5}}}
-	if got := s.Powers(); !slices.Equal(got, []int{1, 2, 3, 5}) {
-		t.Errorf("Powers = %v", got)
-	}
-	if got := s.CheckNs(); !slices.Equal(got, []int64{10, 20}) {
-		t.Errorf("CheckNs = %v", got)
+	if len(data) > 145 {
+		t.Errorf("record has %d bytes, want at most 145", len(data))
 	}
 }
 
 // FuzzRecord holds that decoding is the exact inverse of encoding.
 func FuzzRecord(f *testing.F) {
-	rec, err := NewRecorder([]int{1, 3, 40}, []int64{8, 9})
+	rec, err := NewRecorder(engine.Cell{Lo: 1, Hi: 2}, 4, []int{1, 3, 40}, []int64{8, 9})
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, v := range []int64{0, 1, -1, 127, 128, -128, -129, 1<<62 + 12345} {
-		rec.Begin(engine.Cell{Lo: 8, Hi: 10}, 16)
+		rec.Reset(engine.Cell{Lo: 8, Hi: 10}, 16)
 		if err := rec.Add(engine.Piece{Lo: 8, Narrow: []int64{v, -v / 3}}); err != nil {
 			f.Fatal(err)
 		}
-		c, err := rec.Values(true)
+		data, err := rec.Encode()
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(c.Data)
+		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := DecodeRecord(b)
@@ -260,16 +241,16 @@ func BenchmarkRecorder(b *testing.B) {
 	for i := range values {
 		values[i] = 2_000_000_000_000_000 + int64(i)*40_000_000
 	}
-	rec, err := NewRecorder([]int{1}, nil)
+	rec, err := NewRecorder(engine.Cell{Lo: 1, Hi: 2}, 4, []int{1}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		rec.Begin(engine.Cell{Lo: 1, Hi: 40_001}, 8)
+		rec.Reset(engine.Cell{Lo: 1, Hi: 40_001}, 8)
 		if err := rec.Add(engine.Piece{Lo: 1, Narrow: values}); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := rec.Values(true); err != nil {
+		if _, err := rec.Encode(); err != nil {
 			b.Fatal(err)
 		}
 	}

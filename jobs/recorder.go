@@ -16,12 +16,12 @@ import (
 // extremes, sums, encoding and hash.
 const recordChunk = 1024
 
-// Recorder makes the [Record] of one cell after the other out of the pieces
-// that an engine emits. It is not safe for concurrent use.
+// Recorder makes the [Record] of a cell out of the pieces that an engine emits,
+// and after Reset that of another cell. It is not safe for concurrent use.
 type Recorder struct {
 	sums   []*engine.PowerSum
 	powers []int
-	checks []int64 // all of the sweep, rising
+	checks []int64 // of all cells, rising
 
 	cell  engine.Cell
 	next  int64 // the n that Add expects
@@ -31,10 +31,11 @@ type Recorder struct {
 	rec   Record
 }
 
-// NewRecorder returns a recorder for sums of the given powers, which also notes
-// value and partial sums at those of the check n that lie in a cell. Neither
-// list needs an order.
-func NewRecorder(powers []int, checks []int64) (*Recorder, error) {
+// NewRecorder returns a recorder for the cell, clipped to the set, whose values
+// have the given width in bytes. It sums the given powers, and notes value and
+// partial sums at those of the check n that lie in the cell. Neither list needs
+// an order.
+func NewRecorder(cell engine.Cell, width int, powers []int, checks []int64) (*Recorder, error) {
 	r := &Recorder{powers: slices.Clone(powers), checks: slices.Clone(checks), hash: sha256.New()}
 	slices.Sort(r.powers)
 	r.powers = slices.Compact(r.powers)
@@ -46,12 +47,13 @@ func NewRecorder(powers []int, checks []int64) (*Recorder, error) {
 		}
 		r.sums = append(r.sums, engine.NewPowerSum(p))
 	}
+	r.Reset(cell, width)
 	return r, nil
 }
 
-// Begin starts the record of a cell, clipped to the set, with values of the
-// given width in bytes. A record begun before is dropped.
-func (r *Recorder) Begin(cell engine.Cell, width int) {
+// Reset starts the record of another cell with the same powers and checks. A
+// record that was not finished is dropped.
+func (r *Recorder) Reset(cell engine.Cell, width int) {
 	r.cell, r.next = cell, cell.Lo
 	r.check, _ = slices.BinarySearch(r.checks, cell.Lo)
 	r.hash.Reset()
@@ -130,12 +132,11 @@ func (r *Recorder) Finish() (Record, error) {
 
 var errUnfinished = errors.New("values are missing")
 
-// Values returns the finished record as a cell to be committed.
-func (r *Recorder) Values(whole bool) (CellValues, error) {
+// Encode returns the finished record in its encoding, in memory of its own.
+func (r *Recorder) Encode() ([]byte, error) {
 	rec, err := r.Finish()
 	if err != nil {
-		return CellValues{}, err
+		return nil, err
 	}
-	data := rec.Append(make([]byte, 0, recordHead+32*(len(rec.Powers)*(len(rec.Checks)+1))))
-	return CellValues{Cell: r.cell, Whole: whole, Width: r.rec.Width, Data: data, CRC: CRC(data)}, nil
+	return rec.Append(make([]byte, 0, recordHead+20*len(rec.Powers)*(len(rec.Checks)+1)+20*len(rec.Checks))), nil
 }
