@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nsweep/nsweep/engine"
@@ -119,6 +120,31 @@ func (s Sweep) CellCount() int64 {
 	return last - first + int64(len(s.Set.Points))
 }
 
+// Powers returns, rising, the exponents of all sums that the sweep needs: those
+// to be reported and those of its checkpoints.
+func (s Sweep) Powers() []int {
+	powers := slices.Clone(s.Sums)
+	for _, c := range s.Checkpoints {
+		if c.Power > 0 {
+			powers = append(powers, c.Power)
+		}
+	}
+	slices.Sort(powers)
+	return slices.Compact(powers)
+}
+
+// CheckNs returns, rising, the n of the dense part at which a checkpoint stands.
+func (s Sweep) CheckNs() []int64 {
+	var ns []int64
+	for _, c := range s.Checkpoints {
+		if c.N >= s.Set.Lo && c.N < s.Set.Hi {
+			ns = append(ns, c.N)
+		}
+	}
+	slices.Sort(ns)
+	return slices.Compact(ns)
+}
+
 // Differences lists what keeps stored values of sweep s from being values of
 // sweep t, one line each; none when t can go on where s stands. Algorithm, n,
 // sums and checkpoints may differ freely.
@@ -137,6 +163,16 @@ func (s Sweep) Differences(t Sweep) []string {
 	}
 	if s.Keep != t.Keep {
 		add("keep", s.Keep, t.Keep)
+	}
+	if s.Keep == KeepSums && t.Keep == KeepSums {
+		// Records hold what was asked for when they were computed, no more.
+		if a, b := s.Powers(), t.Powers(); slices.ContainsFunc(b, func(p int) bool { return !slices.Contains(a, p) }) {
+			add("kept sums of powers", a, b)
+		}
+		a, b := s.CheckNs(), t.CheckNs()
+		if slices.ContainsFunc(b, func(n int64) bool { return s.Set.Contains(n) && !slices.Contains(a, n) }) {
+			add("kept checkpoints at n", a, b)
+		}
 	}
 	if s.Grid.Version != t.Grid.Version {
 		add("grid version", s.Grid.Version, t.Grid.Version)

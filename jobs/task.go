@@ -40,6 +40,8 @@ type Task struct {
 	Sums   []int   `json:"sums,omitempty"`
 	// Attempt counts from 0 how often the same cells were given out.
 	Attempt int `json:"attempt"`
+	// Deaths counts workers that fell silent while they held the cells.
+	Deaths int `json:"deaths,omitempty"`
 	// CostNs is the scheduler's estimate, for progress.
 	CostNs float64 `json:"cost_ns,omitempty"`
 }
@@ -100,8 +102,8 @@ func DecodeTask(b []byte) (Task, error) {
 		return t, fmt.Errorf("task payload: both a range and points")
 	case len(t.Points) == 0 && (t.Lo < 1 || t.Hi <= t.Lo || t.Hi-1 > engine.MaxN):
 		return t, fmt.Errorf("task payload: range %d…%d", t.Lo, t.Hi-1)
-	case t.Attempt < 0 || t.Rev < 0:
-		return t, fmt.Errorf("task payload: attempt %d of revision %d", t.Attempt, t.Rev)
+	case t.Attempt < 0 || t.Deaths < 0 || t.Rev < 0:
+		return t, fmt.Errorf("task payload: attempt %d, deaths %d, revision %d", t.Attempt, t.Deaths, t.Rev)
 	}
 	for i, n := range t.Points {
 		if n < 1 || n > engine.MaxN || (i > 0 && n <= t.Points[i-1]) {

@@ -1,0 +1,304 @@
+package scheduler
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// Sizes of tasks in nanoseconds of estimated work. A task of seconds makes
+// asynq's fraction of a millisecond vanish; near the end tasks become smaller so
+// that all workers share what is left.
+const (
+	minTarget = 50e6
+	maxTarget = 5e9
+	// sharesLeft is into how many tasks for each slot the rest is cut.
+	sharesLeft = 4
+	// A start cost, paid once a task, is kept below 1/startShare of it.
+	startShare = 20
+	// maxCells and maxPoints bound a task when one n costs next to nothing.
+	maxCells  = 8192
+	maxPoints = 512
+)
+
+// target returns the size for the next task when the given cost is open.
+func target(open float64, slots int) float64 {
+	return min(max(open/float64(sharesLeft*max(slots, 1)), minTarget), maxTarget)
+}
+
+// stretch is a run of cells [first, last) or some points of one sweep.
+type stretch struct {
+	first, last int64
+	points      []int64
+	attempt     int
+	deaths      int
+}
+
+// planner cuts the unfinished cells of one sweep into tasks. It is pure: it
+// knows the ledger it was given, what it gave out and what came back.
+type planner struct {
+	sweep  jobs.Sweep
+	model  *Model
+	ledger *jobs.Ledger
+
+	cell  int64     // next cell to look at
+	point int       // next index into the set's points
+	again []stretch // given back, to be given out first
+	taken spans     // cells that are given out, given back or failed
+	held  map[int64]bool
+}
+
+func newPlanner(s jobs.Sweep, m *Model, l *jobs.Ledger) *planner {
+	first, _ := s.Cells()
+	return &planner{sweep: s, model: m, ledger: l, cell: first, held: map[int64]bool{}}
+}
+
+// hold marks the stretch as not to be given out.
+func (p *planner) hold(s stretch) {
+	p.taken.add(s.first, s.last)
+	for _, n := range s.points {
+		p.held[n] = true
+	}
+}
+
+// release marks the stretch as free again.
+func (p *planner) release(s stretch) {
+	p.taken.remove(s.first, s.last)
+	for _, n := range s.points {
+		delete(p.held, n)
+	}
+	if s.last > s.first {
+		p.cell = min(p.cell, s.first)
+	}
+	if len(s.points) > 0 {
+		p.point = 0
+	}
+}
+
+// giveBack puts the unfinished part of a stretch first in line, in as few
+// pieces as the ledger allows. It stays held.
+func (p *planner) giveBack(s stretch) {
+	for i := p.ledger.NextOpen(s.first); i < s.last; {
+		end := min(p.ledger.NextDone(i), s.last)
+		p.again = append(p.again, stretch{first: i, last: end, attempt: s.attempt, deaths: s.deaths})
+		i = p.ledger.NextOpen(end)
+	}
+	var open []int64
+	for _, n := range s.points {
+		if !p.ledger.PointDone(n) {
+			open = append(open, n)
+		}
+	}
+	if len(open) > 0 {
+		p.again = append(p.again, stretch{points: open, attempt: s.attempt, deaths: s.deaths})
+	}
+}
+
+// requeue gives a held stretch out again as far as it is unfinished, and
+// frees it when nothing is.
+func (p *planner) requeue(s stretch) {
+	if p.open(s) {
+		p.giveBack(s)
+	} else {
+		p.release(s)
+	}
+}
+
+// open returns whether any of the stretch is unfinished.
+func (p *planner) open(s stretch) bool {
+	if p.ledger.NextOpen(s.first) < s.last {
+		return true
+	}
+	return slices.ContainsFunc(s.points, func(n int64) bool { return !p.ledger.PointDone(n) })
+}
+
+// next returns the next stretch of about the given cost in nanoseconds and
+// holds it, or false when nothing is free. Its own cost is returned too.
+func (p *planner) next(want float64) (stretch, float64, bool, error) {
+	for len(p.again) > 0 {
+		s := p.again[0]
+		p.again = p.again[1:]
+		if !p.open(s) {
+			p.release(s)
+			continue
+		}
+		cost, err := p.cost(s)
+		return s, cost, true, err
+	}
+	s, cost, err := p.nextCells(want)
+	if err == nil && s.last == s.first {
+		s, cost, err = p.nextPoints(want)
+	}
+	if err != nil || (s.last == s.first && len(s.points) == 0) {
+		return stretch{}, 0, false, err
+	}
+	p.hold(s)
+	return s, cost, true, nil
+}
+
+func (p *planner) nextCells(want float64) (stretch, float64, error) {
+	_, last := p.sweep.Cells()
+	i := p.cell
+	for {
+		if i = p.ledger.NextOpen(i); i >= last {
+			p.cell = last
+			return stretch{}, 0, nil
+		}
+		end := p.taken.end(i)
+		if end == i {
+			break
+		}
+		i = end
+	}
+	s := stretch{first: i, last: i}
+	begin, _ := p.sweep.Cell(i)
+	limit := min(p.ledger.NextDone(i), p.taken.start(i), i+maxCells, last)
+	run, start := 0.0, 0.0
+	for s.last < limit {
+		c, _ := p.sweep.Cell(s.last)
+		cost, err := p.model.Cost(p.sweep, c.Lo, c.Hi)
+		if err != nil {
+			return stretch{}, 0, err
+		}
+		if s.last == i {
+			start = cost.Start
+			want = max(want, start*startShare)
+		}
+		// Stop where the total comes nearest to what is wanted.
+		if s.last > i && run+cost.Run/2 > want {
+			break
+		}
+		run += cost.Run
+		s.last++
+	}
+	// The engine may choose another algorithm for the whole than for a cell.
+	end, _ := p.sweep.Cell(s.last - 1)
+	whole, err := p.model.Cost(p.sweep, begin.Lo, end.Hi)
+	p.cell = s.last
+	return s, whole.Total(), err
+}
+
+func (p *planner) nextPoints(want float64) (stretch, float64, error) {
+	var s stretch
+	sum := 0.0
+	for ; p.point < len(p.sweep.Set.Points) && len(s.points) < maxPoints; p.point++ {
+		n := p.sweep.Set.Points[p.point]
+		if p.held[n] || p.ledger.PointDone(n) {
+			continue
+		}
+		cost, err := p.model.Cost(p.sweep, n, n+1)
+		if err != nil {
+			return stretch{}, 0, err
+		}
+		if len(s.points) > 0 && sum+cost.Total()/2 > want {
+			break
+		}
+		s.points = append(s.points, n)
+		sum += cost.Total()
+	}
+	return s, sum, nil
+}
+
+func (p *planner) cost(s stretch) (float64, error) {
+	sum := 0.0
+	if s.last > s.first {
+		a, _ := p.sweep.Cell(s.first)
+		b, _ := p.sweep.Cell(s.last - 1)
+		c, err := p.model.Cost(p.sweep, a.Lo, b.Hi)
+		if err != nil {
+			return 0, err
+		}
+		sum = c.Total()
+	}
+	for _, n := range s.points {
+		c, err := p.model.Cost(p.sweep, n, n+1)
+		if err != nil {
+			return 0, err
+		}
+		sum += c.Total()
+	}
+	return sum, nil
+}
+
+// task returns the payload for a stretch.
+func (p *planner) task(run jobs.RunID, rev int64, s stretch, cost float64) jobs.Task {
+	w := p.sweep
+	t := jobs.Task{
+		Format: jobs.TaskFormat, Run: run, Rev: rev, Sweep: w.Name, Engine: w.Engine, Version: w.Version, Params: w.Params,
+		Algorithm: w.Algorithm, Keep: w.Keep, Grid: w.Grid.Version, Points: s.points,
+		Attempt: s.attempt, Deaths: s.deaths, CostNs: cost,
+	}
+	if s.last > s.first {
+		a, _ := w.Cell(s.first)
+		b, _ := w.Cell(s.last - 1)
+		t.Lo, t.Hi = a.Lo, b.Hi
+		if w.Keep == jobs.KeepSums {
+			t.Sums = w.Powers()
+			for _, n := range w.CheckNs() {
+				if n >= a.Lo && n < b.Hi {
+					t.Checks = append(t.Checks, n)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// stretchOf is the inverse of task.
+func stretchOf(w jobs.Sweep, t jobs.Task) stretch {
+	s := stretch{points: t.Points, attempt: t.Attempt, deaths: t.Deaths}
+	if t.Hi > t.Lo {
+		s.first, s.last = w.Grid.Range(t.Lo, t.Hi)
+	}
+	return s
+}
+
+// spans is a set of integers kept as sorted disjoint half-open intervals.
+type spans [][2]int64
+
+func (s *spans) add(lo, hi int64) {
+	if hi <= lo {
+		return
+	}
+	i := sort.Search(len(*s), func(k int) bool { return (*s)[k][1] >= lo })
+	j := i
+	for ; j < len(*s) && (*s)[j][0] <= hi; j++ {
+		lo, hi = min(lo, (*s)[j][0]), max(hi, (*s)[j][1])
+	}
+	*s = slices.Replace(*s, i, j, [2]int64{lo, hi})
+}
+
+func (s *spans) remove(lo, hi int64) {
+	if hi <= lo {
+		return
+	}
+	var out spans
+	for _, v := range *s {
+		if v[0] < min(v[1], lo) {
+			out = append(out, [2]int64{v[0], min(v[1], lo)})
+		}
+		if max(v[0], hi) < v[1] {
+			out = append(out, [2]int64{max(v[0], hi), v[1]})
+		}
+	}
+	*s = out
+}
+
+// end returns the end of the interval that holds i, or i when none does.
+func (s spans) end(i int64) int64 {
+	k := sort.Search(len(s), func(k int) bool { return s[k][1] > i })
+	if k < len(s) && s[k][0] <= i {
+		return s[k][1]
+	}
+	return i
+}
+
+// start returns the begin of the first interval after i, or a huge number.
+func (s spans) start(i int64) int64 {
+	k := sort.Search(len(s), func(k int) bool { return s[k][0] > i })
+	if k < len(s) {
+		return s[k][0]
+	}
+	return 1 << 62
+}

@@ -1,0 +1,140 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// Service feeds every running run of a store that no other scheduler leads.
+type Service struct {
+	Store Store
+	Queue Queue
+	Model *Model
+	// NewChecker returns the checker for a run.
+	NewChecker func(jobs.Run) Checker
+	Options    Options
+	// Rescan is the pause between two looks for new runs, 1 s.
+	Rescan time.Duration
+}
+
+// Run leads runs until ctx ends, then waits for its feeders and gives up their
+// locks.
+func (s *Service) Run(ctx context.Context) error {
+	s.Options.defaults()
+	if s.Rescan == 0 {
+		s.Rescan = time.Second
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	var mu sync.Mutex
+	led := map[jobs.RunID]bool{}
+	tick := time.NewTicker(s.Rescan)
+	defer tick.Stop()
+	for {
+		runs, err := s.Store.Runs(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Options.Log.Warn("store out of reach", "err", err)
+		}
+		for _, run := range runs {
+			mu.Lock()
+			start := run.State == jobs.Running && !led[run.ID]
+			if start {
+				led[run.ID] = true
+			}
+			mu.Unlock()
+			if !start {
+				continue
+			}
+			wg.Go(func() {
+				if _, err := s.Lead(ctx, run.ID.Name); err != nil && ctx.Err() == nil && !errors.Is(err, ErrLed) {
+					s.Options.Log.Error("run given up", "run", run.ID.Name, "err", err)
+				}
+				mu.Lock()
+				delete(led, run.ID)
+				mu.Unlock()
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// ErrLed says that another scheduler leads the run.
+var ErrLed = errors.New("another scheduler leads the run")
+
+// errLostLead ends a feeder whose lock was lost.
+var errLostLead = errors.New("lead of the run lost")
+
+// Lead feeds one run until it ends, however often its plan is changed on the
+// way. It returns ErrLed at once when another scheduler holds the lock.
+func (s *Service) Lead(ctx context.Context, name string) (Ended, error) {
+	s.Options.defaults()
+	for {
+		run, err := s.Store.Run(ctx, name)
+		if err != nil {
+			return Ended{}, err
+		}
+		if run.State != jobs.Running {
+			return Ended{State: run.State, Reason: run.Reason}, nil
+		}
+		end, err := s.lead(ctx, run)
+		if errors.Is(err, errReplan) {
+			continue
+		}
+		return end, err
+	}
+}
+
+func (s *Service) lead(ctx context.Context, run jobs.Run) (Ended, error) {
+	o := s.Options
+	ok, err := s.Store.Lead(ctx, run.ID, o.Owner, o.LeadFor)
+	if err != nil {
+		return Ended{}, err
+	}
+	if !ok {
+		return Ended{}, ErrLed
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var renew sync.WaitGroup
+	renew.Go(func() { s.renew(ctx, cancel, run.ID) })
+	o.Log.Info("leading run", "run", run.ID.Name)
+	end, err := NewFeeder(s.Store, s.Queue, s.Model, s.NewChecker(run), run, o).Run(ctx)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLostLead) {
+		err = ErrLed
+	}
+	cancel(nil)
+	renew.Wait()
+	bye, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stop()
+	if rerr := s.Store.Resign(bye, run.ID, o.Owner); rerr != nil && err == nil {
+		o.Log.Debug("lock not given up", "run", run.ID.Name, "err", rerr)
+	}
+	return end, err
+}
+
+// renew keeps the lock. Only another owner ends the lead: while the store is
+// out of reach nobody else can take it either, and two leaders at once would
+// cost time but no value.
+func (s *Service) renew(ctx context.Context, cancel context.CancelCauseFunc, id jobs.RunID) {
+	tick := time.NewTicker(s.Options.LeadFor / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		ok, err := s.Store.Lead(ctx, id, s.Options.Owner, s.Options.LeadFor)
+		if err == nil && !ok {
+			cancel(errLostLead)
+			return
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// Reasons for ending a task early. None is the task's fault.
+var (
+	errDrain    = errors.New("worker is draining")
+	errUnwanted = errors.New("run does not want the task any more")
+)
+
+// job is one task in execution. Its fields are set before its goroutines start;
+// the fraction and the state box are shared with the heartbeat.
+type job struct {
+	worker *Worker
+	task   jobs.Task
+	log    *slog.Logger
+
+	fraction atomic.Uint64 // math.Float64bits
+	state    stateBox
+}
+
+// run computes the task and tells the scheduler how it ended.
+func (j *job) run(ctx context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !j.beat(ctx, cancel, jobs.Beat{}) {
+		return
+	}
+	var side sync.WaitGroup
+	done := make(chan struct{})
+	side.Go(func() { j.heart(ctx, cancel, done) })
+	err := j.guard(ctx)
+	close(done)
+	side.Wait()
+
+	last := jobs.Beat{Ended: true}
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil:
+		last.Fraction = 1
+		j.log.Debug("task done")
+	case ctx.Err() != nil, errors.Is(err, errDrain), errors.Is(err, errUnwanted), errors.Is(err, context.Canceled):
+		// Stopped from outside: what was finished is committed, the rest is
+		// given out again.
+		j.log.Info("task ended early", "cause", cause, "err", err)
+	default:
+		last.Error = err.Error()
+		j.log.Error("task failed", "err", err)
+	}
+	bye, cancelBye := context.WithTimeout(context.WithoutCancel(ctx), j.worker.opts.FlushTimeout)
+	defer cancelBye()
+	j.beat(bye, cancel, last)
+}
+
+// guard turns a panic of an engine into an error, so that one bad n does not
+// take the worker's other tasks with it.
+func (j *job) guard(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("engine %s panicked: %v", j.task.Engine, p)
+		}
+	}()
+	return j.compute(ctx)
+}
+
+func (j *job) compute(ctx context.Context) error {
+	t := j.task
+	eng, err := j.worker.reg.Get(t.Engine)
+	if err != nil {
+		return err
+	}
+	info := eng.Info()
+	if info.Version != t.Version || info.Grid.Version != t.Grid {
+		return fmt.Errorf("this worker has engine %s with value version %d and grid %d, the task wants %d and %d: use the same release everywhere",
+			t.Engine, info.Version, info.Grid.Version, t.Version, t.Grid)
+	}
+	com := newCommitter(ctx, j)
+	defer com.close()
+	if len(t.Points) > 0 {
+		err = j.computePoints(com, eng)
+	} else {
+		err = j.computeRange(com, eng, info.Grid)
+	}
+	if err != nil && !com.wanted() {
+		return errUnwanted
+	}
+	// What is finished is stored whatever ended the computation.
+	if ferr := com.finish(); err == nil {
+		err = ferr
+	}
+	return err
+}
+
+// computeRange evaluates [Lo, Hi) and cuts it into cells.
+func (j *job) computeRange(com *committer, eng engine.Engine, grid engine.Grid) error {
+	t := j.task
+	work, err := eng.Resolve(engine.Work{Algorithm: t.Algorithm, Params: t.Params, Lo: t.Lo, Hi: t.Hi})
+	if err != nil {
+		return err
+	}
+	cut, err := newCutter(t, grid)
+	if err != nil {
+		return err
+	}
+	sink := j.sink(com.ctx, work, 0, 1)
+	sink.Emit = func(p engine.Piece) error {
+		for p.Len() > 0 {
+			k, cell, err := cut.take(p)
+			if err != nil {
+				return err
+			}
+			if cell != nil {
+				if err := com.addCell(*cell); err != nil {
+					return err
+				}
+				j.setFraction(float64(cell.Cell.Hi-t.Lo) / float64(t.Hi-t.Lo))
+			}
+			p = p.Slice(k, p.Len())
+		}
+		return j.stopped(com.ctx)
+	}
+	if err := eng.Compute(com.ctx, work, sink); err != nil {
+		return err
+	}
+	return cut.complete()
+}
+
+// computePoints evaluates the task's points one by one.
+func (j *job) computePoints(com *committer, eng engine.Engine) error {
+	t := j.task
+	for i, n := range t.Points {
+		work, err := eng.Resolve(engine.Work{Algorithm: t.Algorithm, Params: t.Params, Lo: n, Hi: n + 1})
+		if err != nil {
+			return err
+		}
+		got := 0
+		var value engine.Int128
+		sink := j.sink(com.ctx, work, float64(i)/float64(len(t.Points)), 1/float64(len(t.Points)))
+		sink.Emit = func(p engine.Piece) error {
+			if p.Len() > 0 {
+				value = p.At(0)
+				got += p.Len()
+			}
+			return nil
+		}
+		if err := eng.Compute(com.ctx, work, sink); err != nil {
+			return err
+		}
+		if got != 1 {
+			return fmt.Errorf("engine %s gave %d values for n = %d", t.Engine, got, n)
+		}
+		if err := com.addPoint(jobs.NewPoint(n, value)); err != nil {
+			return err
+		}
+		j.setFraction(float64(i+1) / float64(len(t.Points)))
+		if err := j.stopped(com.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sink returns a sink without Emit for one work that makes up the given share
+// of the task.
+func (j *job) sink(ctx context.Context, w engine.Work, from, share float64) engine.Sink {
+	key := fmt.Sprintf("%s:%d-%d", j.task.Sweep, w.Lo, w.Hi)
+	return engine.Sink{
+		Progress: func(f float64) { j.setFraction(from + share*f) },
+		Load: func() []byte {
+			b, err := j.worker.store.LoadState(ctx, j.task.Run, key)
+			if err != nil && ctx.Err() == nil {
+				j.log.Warn("saved state not read, starting anew", "key", key, "err", err)
+			}
+			j.state.loaded(key, len(b) > 0)
+			return b
+		},
+		Save: func(b []byte) { j.state.put(key, b) },
+		Warn: func(msg string) { j.log.Warn(msg) },
+	}
+}
+
+// stopped returns why the task must end now, or nil.
+func (j *job) stopped(ctx context.Context) error {
+	select {
+	case <-j.worker.drain:
+		return errDrain
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	default:
+		return nil
+	}
+}
+
+func (j *job) setFraction(f float64) { j.fraction.Store(math.Float64bits(f)) }
+
+// heart beats until done is closed. It ends the computation when the run no
+// longer wants it or the worker drains, and saves the engine's state.
+func (j *job) heart(ctx context.Context, cancel context.CancelCauseFunc, done <-chan struct{}) {
+	o := j.worker.opts
+	tick := time.NewTicker(o.BeatEvery)
+	defer tick.Stop()
+	save := time.NewTicker(o.SaveEvery)
+	defer save.Stop()
+	drain := j.worker.drain
+	for {
+		select {
+		case <-done:
+			j.state.flush(ctx, j, false)
+			return
+		case <-drain:
+			// The engine may be deep in one value: cancelling makes it return
+			// within 100 ms. Its last offered state is kept.
+			cancel(errDrain)
+			drain = nil
+		case <-save.C:
+			j.state.flush(ctx, j, true)
+		case <-tick.C:
+			j.beat(ctx, cancel, jobs.Beat{})
+		}
+	}
+}
+
+// beat sends a beat and reports whether the task is still wanted. A beat that
+// does not get through changes nothing: silence is the scheduler's to judge.
+func (j *job) beat(ctx context.Context, cancel context.CancelCauseFunc, b jobs.Beat) bool {
+	b.Task, b.Worker = j.task.ID(), j.worker.opts.Self.ID
+	if b.Fraction == 0 {
+		b.Fraction = math.Float64frombits(j.fraction.Load())
+	}
+	state, err := j.worker.store.Beat(ctx, j.task.Run, b)
+	switch {
+	case errors.Is(err, jobs.ErrFenced), err == nil && !state.Accepts():
+		cancel(errUnwanted)
+		return false
+	case err != nil && ctx.Err() == nil:
+		j.log.Warn("heartbeat failed", "err", err)
+	}
+	return true
+}

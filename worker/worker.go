@@ -1,0 +1,198 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// Store is what a worker needs of the store. All methods are safe for
+// concurrent use.
+type Store interface {
+	// Time is the store's clock.
+	Time(ctx context.Context) (time.Time, error)
+	// Commit stores finished cells; see jobs.ErrFenced and *jobs.StateError.
+	Commit(ctx context.Context, c jobs.Commit) (jobs.Committed, error)
+	// Beat stores a sign of life and returns the run's state.
+	Beat(ctx context.Context, run jobs.RunID, b jobs.Beat) (jobs.State, error)
+	// Outstanding reports whether the scheduler still waits for the task.
+	Outstanding(ctx context.Context, run jobs.RunID, task string) (bool, error)
+	// SaveState, LoadState and DropState keep an engine's intermediate state.
+	SaveState(ctx context.Context, run jobs.RunID, key string, state []byte) error
+	LoadState(ctx context.Context, run jobs.RunID, key string) ([]byte, error)
+	DropState(ctx context.Context, run jobs.RunID, key string) error
+	// Hello registers the worker or renews it, Goodbye takes it off the list.
+	Hello(ctx context.Context, w jobs.Worker) error
+	Goodbye(ctx context.Context, id string) error
+}
+
+// Options are a worker's settings. The zero value of a duration stands for the
+// default in its comment.
+type Options struct {
+	// Self is how the worker introduces itself. ID must be unique.
+	Self jobs.Worker
+	// BeatEvery is the interval of heartbeats, 5 s. It must be well below the
+	// silence after which the scheduler gives a task out again (35 s).
+	BeatEvery time.Duration
+	// CommitEvery is the longest time finished cells wait for their commit,
+	// 500 ms. A kill loses at most this and the commit under way.
+	CommitEvery time.Duration
+	// SaveEvery is the interval at which an engine's state is saved, 30 s.
+	SaveEvery time.Duration
+	// FlushTimeout bounds the last commit of a task that was told to stop, 10 s.
+	FlushTimeout time.Duration
+	// MaxSkew is the largest difference between this machine's clock and the
+	// store's, 10 s: asynq's leases use local clocks.
+	MaxSkew time.Duration
+	Log     *slog.Logger
+}
+
+// ErrSkew is wrapped by the error of a worker whose clock is off.
+var ErrSkew = errors.New("clock differs from Redis")
+
+func (o *Options) defaults() {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&o.BeatEvery, 5*time.Second)
+	set(&o.CommitEvery, 500*time.Millisecond)
+	set(&o.SaveEvery, 30*time.Second)
+	set(&o.FlushTimeout, 10*time.Second)
+	set(&o.MaxSkew, 10*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Worker handles the tasks that an asynq server hands it. It is safe for
+// concurrent use.
+type Worker struct {
+	store Store
+	reg   *engine.Registry
+	opts  Options
+
+	drain    chan struct{} // closed when running tasks are to end early
+	drainErr sync.Once
+	jobs     sync.WaitGroup // handlers that are running, also those asynq gave up on
+}
+
+// New returns a worker over the engines of the registry.
+func New(store Store, reg *engine.Registry, opts Options) *Worker {
+	opts.defaults()
+	return &Worker{store: store, reg: reg, opts: opts, drain: make(chan struct{})}
+}
+
+// Server is the part of *asynq.Server that Run needs.
+type Server interface {
+	Start(asynq.Handler) error
+	Stop()
+	Shutdown()
+}
+
+// Run takes tasks from the server until ctx ends or the clock runs off. Then
+// it takes no more, lets the running tasks commit what they have, waits for
+// them and says goodbye. It returns nil after such a drain and an error when
+// it could not start or the clock is off.
+func (w *Worker) Run(ctx context.Context, srv Server) error {
+	if err := w.checkClock(ctx); err != nil {
+		return err
+	}
+	if err := w.store.Hello(ctx, w.opts.Self); err != nil {
+		return fmt.Errorf("register worker: %w", err)
+	}
+	if err := srv.Start(w); err != nil {
+		return fmt.Errorf("start taking tasks: %w", err)
+	}
+	err := w.greet(ctx)
+	srv.Stop()
+	w.Drain()
+	w.jobs.Wait()
+	srv.Shutdown()
+	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.FlushTimeout)
+	defer cancel()
+	if e := w.store.Goodbye(bye, w.opts.Self.ID); e != nil {
+		w.opts.Log.Warn("goodbye failed", "err", e)
+	}
+	return err
+}
+
+// greet keeps the worker on the store's list until ctx ends.
+func (w *Worker) greet(ctx context.Context) error {
+	tick := time.NewTicker(w.opts.BeatEvery)
+	defer tick.Stop()
+	checked := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := w.store.Hello(ctx, w.opts.Self); err != nil && ctx.Err() == nil {
+			w.opts.Log.Warn("heartbeat of the worker failed", "err", err)
+		}
+		if time.Since(checked) < time.Minute {
+			continue
+		}
+		checked = time.Now()
+		if err := w.checkClock(ctx); errors.Is(err, ErrSkew) {
+			return err
+		}
+	}
+}
+
+func (w *Worker) checkClock(ctx context.Context) error {
+	before := time.Now()
+	t, err := w.store.Time(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the store's clock: %w", err)
+	}
+	// The reply was made at some moment of the call: only a difference beyond
+	// both ends of it is real.
+	after := time.Now()
+	off := max(before.Sub(t), t.Sub(after))
+	if off > w.opts.MaxSkew {
+		return fmt.Errorf("%w by %s, at most %s is allowed: set this machine's clock (NTP)", ErrSkew, off.Round(time.Second), w.opts.MaxSkew)
+	}
+	return nil
+}
+
+// Drain tells running tasks to commit what they have and end. It does not wait.
+func (w *Worker) Drain() { w.drainErr.Do(func() { close(w.drain) }) }
+
+// ProcessTask computes one task. It returns an error, and so lets asynq keep
+// the task in its archive, only for a payload that no scheduler of this
+// version wrote; everything else is told to the scheduler through the beat.
+func (w *Worker) ProcessTask(ctx context.Context, at *asynq.Task) error {
+	w.jobs.Add(1)
+	defer w.jobs.Done()
+	t, err := jobs.DecodeTask(at.Payload())
+	if err != nil {
+		w.opts.Log.Error("task refused", "err", err)
+		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
+	}
+	log := w.opts.Log.With("task", t.ID())
+	select {
+	case <-w.drain:
+		return nil // given out again by the scheduler, which sees no beat
+	default:
+	}
+	// A task the scheduler no longer waits for was given out again under
+	// another ID, or its run ended: computing it would be wasted.
+	if live, err := w.store.Outstanding(ctx, t.Run, t.ID()); err != nil || !live {
+		log.Debug("task skipped", "outstanding", live, "err", err)
+		return err // nil, or asynq tries the transport again
+	}
+	j := &job{worker: w, task: t, log: log}
+	j.run(ctx)
+	return nil
+}
