@@ -229,6 +229,8 @@ var (
 	// ErrFenced says that the run's epoch is gone: it was deleted or started
 	// afresh. Whoever gets it must drop the work.
 	ErrFenced = errors.New("run was deleted or started afresh")
+	// ErrChanged says that somebody else changed the run's plan first.
+	ErrChanged = errors.New("the run's plan was changed meanwhile")
 )
 
 // StateError says that the run is in a state that does not allow the step.

@@ -131,6 +131,10 @@ type Commit struct {
 	Cells  []CellValues // consecutive
 	Points []PointValue
 	Worker string
+	// Task is the ID of the task that computed the cells. Together with Worker
+	// it tells repetitions apart from independent computations when stored
+	// values are disputed.
+	Task string
 }
 
 // Committed says what a commit did.
