@@ -119,7 +119,7 @@ func parseDecimal(s string) (*big.Int, error) {
 		if err != nil || frac == "" || frac[0] == '_' {
 			return nil, errors.New("is not an integer")
 		}
-		frac = strings.TrimRight(f[1:], "0")
+		frac = f[1:]
 	}
 	e := 0
 	if hasExp {
@@ -143,7 +143,7 @@ func parseDecimal(s string) (*big.Int, error) {
 		}
 		text = text[:cut]
 	case zeros > 0 && frac != "" && len(text) > 5:
-		return nil, fmt.Errorf("looks like a rounded floating-point number: %d of its %d digits are not written", zeros, len(text)+zeros)
+		return nil, fmt.Errorf("looks like a rounded floating-point number: only %d of its %d digits are written", len(text), len(text)+zeros)
 	default:
 		text += strings.Repeat("0", zeros)
 	}

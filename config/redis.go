@@ -83,6 +83,9 @@ func parseRedisURL(raw string) (Endpoint, *url.Userinfo, error) {
 	if !ok || !slices.Contains([]string{"redis", "rediss", "redis-socket", "redis-sentinel"}, scheme) {
 		return Endpoint{}, nil, errors.New("has no known scheme")
 	}
+	if strings.Contains(raw, "#") {
+		return Endpoint{}, nil, errors.New("has a part after # (write # in a password as %23)")
+	}
 	// net/url takes one port only, so the sentinels' hosts are cut out first.
 	hosts, rest := "", raw
 	if scheme == "redis-sentinel" {
@@ -92,9 +95,6 @@ func parseRedisURL(raw string) (Endpoint, *url.Userinfo, error) {
 	if err != nil {
 		// The error of net/url quotes the text, which may hold a password.
 		return Endpoint{}, nil, errors.New("cannot be read as a URL (write special characters in a password as %XX)")
-	}
-	if u.Fragment != "" || strings.Contains(raw, "#") {
-		return Endpoint{}, nil, errors.New("has a part after # (write # in a password as %23)")
 	}
 	q, err := query(u, scheme)
 	if err != nil {

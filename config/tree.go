@@ -70,7 +70,9 @@ func (n *node) get(key string) *node {
 // at names the file, with line 1, or another place that has no lines, with 0.
 // After adding to p it returns nil when there is no tree to go on with.
 func parse(data []byte, at origin, p *problems) *node {
-	line := func(n int) origin { return origin{file: at.file, line: n * min(at.line, 1), set: at.set} }
+	// The library puts what is missing at the end into the line behind it.
+	last := 1 + bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n"))
+	line := func(n int) origin { return origin{file: at.file, line: min(n, last) * min(at.line, 1), set: at.set} }
 	fail := func(n int, problem, want string) *node {
 		p.add(line(n), "", problem, want)
 		return nil
@@ -98,7 +100,6 @@ func parse(data []byte, at origin, p *problems) *node {
 	}
 	if err != nil {
 		n, msg := syntaxError(err)
-		n = min(n, 1+bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")))
 		return fail(n, "is not valid YAML: "+msg, "")
 	}
 	c := converter{p: p, line: line}
@@ -231,7 +232,9 @@ var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // join appends a key to a path.
 func join(path, key string) string {
 	if !plainKey.MatchString(key) {
-		key = strconv.Quote(strings.Trim(quote(key), `"`))
+		if key = quote(key); key[0] != '"' {
+			key = `"` + key + `"`
+		}
 	}
 	if path == "" {
 		return key
