@@ -9,6 +9,7 @@ import (
 
 // Names of the algorithms.
 const (
+	algSum     = "sum"
 	algSteps   = "steps"
 	algFormula = "formula"
 	algGame    = "game"
@@ -32,7 +33,8 @@ var info = engine.Info{
 		Doc: "value of |av − bu| that makes a move legal",
 	}},
 	Algorithms: []engine.Algorithm{
-		{Name: algSteps, Doc: "segmented sieve of φ and g from a direct W(lo−1); the choice for ranges", Reach: 1_000_000_000_000},
+		{Name: algSum, Doc: "one W(n) in O(n^(2/3)) time from a sieve for μ; the choice for single n", Reach: engine.MaxN},
+		{Name: algSteps, Doc: "segmented sieve of φ and g from a direct W(lo−1); the choice for ranges", Reach: engine.MaxN},
 		{Name: algFormula, Doc: "count of all and of lost positions over a table of μ, in plain loops", Reach: formulaReach},
 		{Name: algGame, Doc: "plays the game by its rules", Reach: gameReach},
 	},
@@ -61,7 +63,7 @@ func (bezout) Info() engine.Info { return info }
 func (bezout) Resolve(w engine.Work) (engine.Work, error) {
 	return engine.ResolveBasics(info, w, func(w engine.Work) string {
 		if w.Len() == 1 {
-			return algFormula
+			return algSum
 		}
 		return algSteps
 	}, nil)
@@ -72,6 +74,8 @@ func (bezout) Compute(ctx context.Context, w engine.Work, sink engine.Sink) erro
 	switch w.Algorithm {
 	case algSteps:
 		return steps(ctx, w.Lo, w.Hi, out)
+	case algSum:
+		return eachN(ctx, w, out, sumW)
 	case algFormula:
 		return eachN(ctx, w, out, formula)
 	case algGame:
@@ -102,7 +106,8 @@ func (bezout) SelfTest(ctx context.Context) error {
 	}{
 		{algGame, 40, "333"},
 		{algFormula, 100, "2043"},
-		{algFormula, 1_000_000, "202642485639"},
+		{algSum, 220, "9843"},
+		{algSum, 1_000_000, "202642485639"},
 		{algSteps, 100_000, "2026443853"},
 	} {
 		var got engine.Int128

@@ -15,11 +15,16 @@ func (bezout) Cost(w engine.Work) engine.Cost {
 	case algFormula:
 		return engine.Cost{Run: count * formulaCost(n)}
 	}
+	if w.Algorithm == algSum {
+		return engine.Cost{Run: count * sumCost(n)}
+	}
 	c := engine.Cost{Run: count * 40}
 	if w.Lo > 1 {
-		c.Start = formulaCost(float64(w.Lo - 1))
+		c.Start = sumCost(float64(w.Lo - 1))
 	}
 	return c
 }
 
 func formulaCost(n float64) float64 { return 1000 + 30*math.Cbrt(n*n) }
+
+func sumCost(n float64) float64 { return 50_000 + 1.6*math.Cbrt(n*n) }
