@@ -1,0 +1,81 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// Preview is what a plan says about one sweep before anything is stored.
+type Preview struct {
+	Sweep  string
+	N      string
+	Values int64
+	Cells  int64
+	// Tasks is how many tasks the sweep would be cut into for the given slots.
+	Tasks int64
+	// Cost is the estimated time of one core, Shortest and Longest that of a
+	// task.
+	Cost, Shortest, Longest time.Duration
+	// Bytes estimates the memory in Redis.
+	Bytes int64
+}
+
+// Plan cuts a sweep of which nothing is done into tasks, as a feeder with the
+// given slots would when every task takes its estimated time. It is pure and
+// takes time in proportion to the number of cells.
+func (m *Model) Plan(s jobs.Sweep, slots int) (Preview, error) {
+	first, last := s.Cells()
+	ledger := jobs.NewLedger(first, last)
+	open, err := m.Open(s, ledger)
+	if err != nil {
+		return Preview{}, err
+	}
+	v := Preview{Sweep: s.Name, N: s.Set.String(), Values: s.Set.Count(), Cells: s.CellCount(), Bytes: memory(s)}
+	p := newPlanner(s, m, ledger)
+	for total := 0.0; ; v.Tasks++ {
+		_, cost, ok, err := p.next(target(open-total, slots))
+		if err != nil {
+			return Preview{}, err
+		}
+		if !ok {
+			v.Cost = time.Duration(total)
+			return v, nil
+		}
+		total += cost
+		d := time.Duration(cost)
+		if v.Tasks == 0 {
+			v.Shortest = d
+		}
+		v.Shortest, v.Longest = min(v.Shortest, d), max(v.Longest, d)
+	}
+}
+
+// Bytes that a value, a cell and a point take in Redis beside the value's own
+// width, as measured with MEMORY USAGE: string headers, size classes of the
+// allocator, keys, CRCs and bitmaps.
+const (
+	overheadShare = 1.03
+	cellBytes     = 4.2
+	recordBytes   = 260
+	pointBytes    = 160
+	runBytes      = 4096
+)
+
+// memory estimates a sweep's bytes in Redis.
+func memory(s jobs.Sweep) int64 {
+	total := float64(runBytes + pointBytes*len(s.Set.Points))
+	first, last := s.Cells()
+	cells := float64(last - first)
+	if s.Keep == jobs.KeepSums {
+		return int64(total + cells*(recordBytes+cellBytes))
+	}
+	lo := s.Set.Lo
+	for _, w := range s.Grid.Widths {
+		if hi := min(s.Set.Hi, w.Upto+1); hi > lo {
+			total += float64(hi-lo) * float64(w.Bytes) * overheadShare
+			lo = hi
+		}
+	}
+	return int64(total + cells*cellBytes)
+}
