@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +105,9 @@ func parseRedisURL(raw string) (Endpoint, *url.Userinfo, error) {
 	switch scheme {
 	case "redis", "rediss":
 		e.Kind, e.TLS = TCP, scheme == "rediss"
-		e.Addrs, err = addresses(u.Host, "6379")
+		if e.Addrs, err = addresses(u.Host, "6379"); err == nil && len(e.Addrs) > 1 {
+			err = errors.New("names more than one host, which only redis-sentinel:// takes")
+		}
 	case "redis-socket":
 		e.Kind, e.Addrs = Socket, []string{u.Path}
 		if u.Host != "" || !strings.HasPrefix(u.Path, "/") || u.Path == "/" {
@@ -164,6 +167,8 @@ func query(u *url.URL, scheme string) (map[string]string, error) {
 	return q, nil
 }
 
+var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
 // addresses splits a list of hosts and adds the default port.
 func addresses(list, port string) ([]string, error) {
 	var out []string
@@ -177,12 +182,15 @@ func addresses(list, port string) ([]string, error) {
 				return nil, errors.New("has a colon without a port")
 			}
 		}
+		if name == "" {
+			return nil, errors.New("names no host")
+		}
+		if ip, _, _ := strings.Cut(name, "%"); !hostName.MatchString(name) && net.ParseIP(ip) == nil {
+			return nil, errors.New("has a host or port that cannot be read")
+		}
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil || n == 0 {
 			return nil, errors.New("has a port that is not 1 to 65535")
-		}
-		if name == "" || strings.ContainsAny(name, "@/ []") || strings.Contains(name, ":") && net.ParseIP(strings.SplitN(name, "%", 2)[0]) == nil {
-			return nil, errors.New("names no host")
 		}
 		out = append(out, net.JoinHostPort(name, strconv.FormatUint(n, 10)))
 	}

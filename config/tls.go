@@ -25,7 +25,7 @@ func (r Redis) TLSConfig() (*tls.Config, error) {
 	if r.CAFile != "" {
 		pem, err := readSmall(r.CAFile, 1<<20)
 		if err != nil {
-			return nil, fmt.Errorf("redis.ca_file: %w", err)
+			return nil, fmt.Errorf("redis.ca_file: %s %w", r.CAFile, err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
