@@ -1,0 +1,122 @@
+// Package testengine is an engine for tests: its values cost nothing, its
+// parameters and value version can be changed, and it can be told to be slow,
+// deaf, wrong or deadly at one n. Release builds do not contain it.
+package testengine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/nsweep/nsweep/engine"
+)
+
+// Options change what the engine is and how it behaves.
+type Options struct {
+	// Version is the value version, 1 when 0.
+	Version int
+	// Cell is the cell size, 50 when 0.
+	Cell int64
+	// PerCell is how long 50 values take.
+	PerCell time.Duration
+	// Deaf makes it ignore its context.
+	Deaf bool
+	// FailAt, PanicAt and KillAt are the n at which it returns an error, panics,
+	// or kills its process; 0 for none.
+	FailAt, PanicAt, KillAt int64
+	// WrongEvery makes every so manieth value wrong.
+	WrongEvery int64
+}
+
+// Engine is the test engine, called "toy".
+type Engine struct{ o Options }
+
+// New returns the engine.
+func New(o Options) *Engine {
+	if o.Version == 0 {
+		o.Version = 1
+	}
+	if o.Cell == 0 {
+		o.Cell = 50
+	}
+	return &Engine{o}
+}
+
+// Value is f(n) = (7n² + 3n) mod 1000003 times the parameter factor. For n up
+// to 10^9 and |factor| up to 10^6 nothing overflows: 7n² + 3n < 2^63.
+func Value(n, factor int64) int64 { return (7*n*n + 3*n) % 1_000_003 * factor }
+
+// Info describes the engine.
+func (e *Engine) Info() engine.Info {
+	return engine.Info{
+		Name: "toy", Version: e.o.Version, Doc: "a test engine", Symbol: "f(n)",
+		Params:     []engine.Param{{Name: "factor", Default: 1, Doc: "multiplies every value"}},
+		Algorithms: []engine.Algorithm{{Name: "plain", Doc: "the formula", Reach: 1_000_000_000}, {Name: "again", Doc: "the same", Reach: 1_000_000_000}},
+		Grid: engine.Grid{Version: 1, Bands: []engine.Band{{Upto: engine.MaxN, Cell: e.o.Cell}},
+			Widths: []engine.WidthBand{{Upto: engine.MaxN, Bytes: 8}}},
+		Probe: engine.Work{Lo: 1, Hi: 51},
+	}
+}
+
+// Resolve accepts any factor up to a million.
+func (e *Engine) Resolve(w engine.Work) (engine.Work, error) {
+	return engine.ResolveBasics(e.Info(), w, func(engine.Work) string { return "plain" }, func(_ string, v int64) error {
+		if v < -1_000_000 || v > 1_000_000 {
+			return fmt.Errorf("is %d, want at most a million", v)
+		}
+		return nil
+	})
+}
+
+// Cost is exact.
+func (e *Engine) Cost(w engine.Work) engine.Cost {
+	return engine.Cost{Run: float64(w.Len()) * max(10, float64(e.o.PerCell.Nanoseconds())/50)}
+}
+
+// Compute emits the values in pieces of up to 50.
+func (e *Engine) Compute(ctx context.Context, w engine.Work, s engine.Sink) error {
+	buf := make([]int64, 0, 50)
+	for n := w.Lo; n < w.Hi; {
+		buf = buf[:0]
+		lo := n
+		for ; n < w.Hi && len(buf) < cap(buf); n++ {
+			switch n {
+			case e.o.FailAt:
+				return fmt.Errorf("told to fail at n = %d", n)
+			case e.o.PanicAt:
+				panic(fmt.Sprintf("told to panic at n = %d", n))
+			case e.o.KillAt:
+				syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			v := Value(n, w.Params["factor"])
+			if e.o.WrongEvery > 0 && n%e.o.WrongEvery == 0 {
+				v++
+			}
+			buf = append(buf, v)
+		}
+		if d := e.o.PerCell * time.Duration(len(buf)) / 50; d > 0 {
+			if e.o.Deaf {
+				time.Sleep(d)
+			} else {
+				t := time.NewTimer(d)
+				select {
+				case <-ctx.Done():
+					t.Stop()
+				case <-t.C:
+				}
+			}
+		}
+		if !e.o.Deaf && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.Emit(engine.Piece{Lo: lo, Narrow: buf}); err != nil && !e.o.Deaf {
+			return err
+		}
+	}
+	return nil
+}
+
+// SelfTest always passes.
+func (e *Engine) SelfTest(context.Context) error { return nil }
