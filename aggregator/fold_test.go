@@ -219,7 +219,7 @@ func drawSweep(t *rapid.T) (jobs.Sweep, func(n int64) engine.Int128) {
 		v = func(n int64) engine.Int128 { return engine.Int128{Lo: wide(n).Lo >> 32} }
 	}
 	lo := rapid.Int64Range(1, 8100).Draw(t, "lo")
-	hi := lo + rapid.Int64Range(0, 3000).Draw(t, "len")
+	hi := lo + rapid.Int64Range(0, 2000).Draw(t, "len")
 	points := rapid.SliceOfN(rapid.Int64Range(1, 20_000), 0, 30).Draw(t, "points")
 	if hi == lo {
 		points = append(points, 7)
@@ -253,10 +253,13 @@ func meet(s *jobs.Sweep, v func(n int64) engine.Int128) SweepResult {
 	for i := range s.Checkpoints {
 		s.Checkpoints[i].Want = new(big.Int)
 	}
-	for i, c := range plain(*s, v).Checkpoints {
+	r := plain(*s, v)
+	for i := range r.Checkpoints {
+		c := &r.Checkpoints[i]
+		c.Want, c.Status = c.Got, OK
 		s.Checkpoints[i].Want = bigOf(c.Got)
 	}
-	return plain(*s, v)
+	return r
 }
 
 // TestAnyScheduleGivesThePlainLoop finishes cells and points in any order, with
