@@ -1,0 +1,327 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// fakeStore keeps one run in memory and lets a test play the workers.
+type fakeStore struct {
+	mu       sync.Mutex
+	run      jobs.Run
+	ledgers  map[string]*jobs.Ledger
+	counts   map[string]jobs.Counts
+	tasks    map[string]jobs.Task
+	beats    map[string]jobs.Beat
+	failures []jobs.Failure
+	workers  map[string]jobs.Worker
+	leader   string
+	down     bool // every call fails
+	result   []byte
+	puts     int
+}
+
+var errDown = errors.New("connection refused")
+
+func newFakeStore(sweeps ...jobs.Sweep) *fakeStore {
+	f := &fakeStore{ledgers: map[string]*jobs.Ledger{}, counts: map[string]jobs.Counts{}, tasks: map[string]jobs.Task{},
+		beats: map[string]jobs.Beat{}, workers: map[string]jobs.Worker{}}
+	f.run = jobs.Run{State: jobs.Running, Manifest: jobs.Manifest{ID: jobs.RunID{Name: "r", Epoch: "e"}, Sweeps: sweeps}}
+	for _, s := range sweeps {
+		f.ledgers[s.Name] = jobs.NewLedger(s.Cells())
+	}
+	return f
+}
+
+func (f *fakeStore) lock() (func(), error) {
+	f.mu.Lock()
+	if f.down {
+		f.mu.Unlock()
+		return func() {}, errDown
+	}
+	return f.mu.Unlock, nil
+}
+
+func (f *fakeStore) Run(context.Context, string) (jobs.Run, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	return f.run, err
+}
+
+func (f *fakeStore) Runs(ctx context.Context) ([]jobs.Run, error) {
+	r, err := f.Run(ctx, "")
+	return []jobs.Run{r}, err
+}
+
+func (f *fakeStore) Status(context.Context, jobs.RunID) (jobs.State, int64, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	return f.run.State, f.run.Rev, err
+}
+
+func (f *fakeStore) SetState(_ context.Context, id jobs.RunID, from []jobs.State, to jobs.State, reason string) error {
+	unlock, err := f.lock()
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(from, f.run.State) {
+		return &jobs.StateError{Run: id, State: f.run.State}
+	}
+	f.run.State, f.run.Reason = to, reason
+	return nil
+}
+
+func (f *fakeStore) SetResult(_ context.Context, _ jobs.RunID, _ int64, b []byte) error {
+	unlock, err := f.lock()
+	defer unlock()
+	f.result = b
+	return err
+}
+
+func (f *fakeStore) Ledger(_ context.Context, _ jobs.RunID, s jobs.Sweep) (*jobs.Ledger, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	if err != nil {
+		return nil, err
+	}
+	// A copy, as the real store gives.
+	l := jobs.NewLedger(s.Cells())
+	first, last := s.Cells()
+	for i := first; i < last; i++ {
+		if f.ledgers[s.Name].Done(i) {
+			l.Mark(i)
+		}
+	}
+	for _, n := range s.Set.Points {
+		if f.ledgers[s.Name].PointDone(n) {
+			l.MarkPoint(n)
+		}
+	}
+	return l, nil
+}
+
+func (f *fakeStore) Counts(context.Context, jobs.RunID) (map[string]jobs.Counts, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	out := map[string]jobs.Counts{}
+	for k, v := range f.counts {
+		out[k] = v
+	}
+	return out, err
+}
+
+func (f *fakeStore) PutTasks(_ context.Context, _ jobs.RunID, tasks []jobs.Task) error {
+	unlock, err := f.lock()
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		f.tasks[t.ID()] = t
+		f.puts++
+	}
+	return nil
+}
+
+func (f *fakeStore) DropTasks(_ context.Context, _ jobs.RunID, ids ...string) error {
+	unlock, err := f.lock()
+	defer unlock()
+	for _, id := range ids {
+		delete(f.tasks, id)
+	}
+	return err
+}
+
+func (f *fakeStore) Tasks(context.Context, jobs.RunID) ([]jobs.Task, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	var out []jobs.Task
+	for _, t := range f.tasks {
+		out = append(out, t)
+	}
+	return out, err
+}
+
+func (f *fakeStore) Beats(context.Context, jobs.RunID) ([]jobs.Beat, time.Time, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	var out []jobs.Beat
+	for _, b := range f.beats {
+		out = append(out, b)
+	}
+	return out, time.Now(), err
+}
+
+func (f *fakeStore) DropBeats(_ context.Context, _ jobs.RunID, ids ...string) error {
+	unlock, err := f.lock()
+	defer unlock()
+	for _, id := range ids {
+		delete(f.beats, id)
+	}
+	return err
+}
+
+func (f *fakeStore) AddFailure(_ context.Context, _ jobs.RunID, x jobs.Failure) error {
+	unlock, err := f.lock()
+	defer unlock()
+	f.failures = append(f.failures, x)
+	return err
+}
+
+func (f *fakeStore) Failures(context.Context, jobs.RunID) ([]jobs.Failure, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	return slices.Clone(f.failures), err
+}
+
+func (f *fakeStore) Workers(context.Context) ([]jobs.Worker, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	var out []jobs.Worker
+	for _, w := range f.workers {
+		out = append(out, w)
+	}
+	return out, err
+}
+
+func (f *fakeStore) Lead(_ context.Context, _ jobs.RunID, owner string, _ time.Duration) (bool, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	if err != nil || (f.leader != "" && f.leader != owner) {
+		return false, err
+	}
+	f.leader = owner
+	return true, nil
+}
+
+func (f *fakeStore) Resign(_ context.Context, _ jobs.RunID, owner string) error {
+	unlock, err := f.lock()
+	defer unlock()
+	if f.leader == owner {
+		f.leader = ""
+	}
+	return err
+}
+
+// set changes the store under its lock.
+func (f *fakeStore) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// join registers a worker.
+func (f *fakeStore) join(id string, s jobs.Sweep) {
+	f.set(func() { f.workers[id] = jobs.Worker{ID: id, Slots: 1, Queues: []string{s.Queue()}} })
+}
+
+// beat plays a heartbeat of a worker.
+func (f *fakeStore) beat(worker string, t jobs.Task, b jobs.Beat) {
+	f.set(func() {
+		b.Task, b.Worker, b.AtMs = t.ID(), worker, time.Now().UnixMilli()
+		f.beats[b.Task] = b
+	})
+}
+
+// commit marks everything in the task as done.
+func (f *fakeStore) commit(s jobs.Sweep, t jobs.Task) {
+	f.set(func() {
+		c := f.counts[s.Name]
+		if t.Hi > t.Lo {
+			first, last := s.Grid.Range(t.Lo, t.Hi)
+			for i := first; i < last; i++ {
+				f.ledgers[s.Name].Mark(i)
+				c.Cells++
+			}
+		}
+		for _, n := range t.Points {
+			f.ledgers[s.Name].MarkPoint(n)
+			c.Cells++
+		}
+		f.counts[s.Name] = c
+	})
+}
+
+// fakeQueue is asynq as the scheduler sees it.
+type fakeQueue struct {
+	mu    sync.Mutex
+	state map[string]jobs.QueueState
+	queue []jobs.Task
+	lose  int // the next so many enqueues succeed in vain
+}
+
+func newFakeQueue() *fakeQueue { return &fakeQueue{state: map[string]jobs.QueueState{}} }
+
+func (q *fakeQueue) Enqueue(_ context.Context, t jobs.Task) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.lose > 0 {
+		q.lose--
+		return nil
+	}
+	if q.state[t.ID()] == jobs.NotQueued {
+		q.state[t.ID()] = jobs.Waiting
+		q.queue = append(q.queue, t)
+	}
+	return nil
+}
+
+func (q *fakeQueue) State(t jobs.Task) (jobs.QueueState, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.state[t.ID()], nil
+}
+
+func (q *fakeQueue) Withdraw(t jobs.Task) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state[t.ID()] != jobs.Active {
+		delete(q.state, t.ID())
+		q.queue = slices.DeleteFunc(q.queue, func(x jobs.Task) bool { return x.ID() == t.ID() })
+	}
+	return nil
+}
+
+// take plays a worker that takes the next task.
+func (q *fakeQueue) take() (jobs.Task, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.queue) == 0 {
+		return jobs.Task{}, false
+	}
+	t := q.queue[0]
+	q.queue = q.queue[1:]
+	q.state[t.ID()] = jobs.Active
+	return t, true
+}
+
+// done plays asynq's end of a task.
+func (q *fakeQueue) done(t jobs.Task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.state, t.ID())
+}
+
+// fakeChecker is content with anything, or halts at will.
+type fakeChecker struct {
+	halt     error
+	finished int
+}
+
+func (c *fakeChecker) Advance(context.Context, string, *jobs.Ledger) error {
+	if c.halt != nil {
+		return &jobs.HaltError{Err: c.halt}
+	}
+	return nil
+}
+
+func (c *fakeChecker) Finish(context.Context, map[string]*jobs.Ledger) ([]byte, error) {
+	c.finished++
+	return []byte("result"), nil
+}
