@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// UnreachableError says that no server answers.
+type UnreachableError struct {
+	Store string // where it was looked for, without password
+	Err   error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("Redis at %s cannot be reached: %v", e.Store, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// UnfitError says that the server, or the way it is addressed, cannot serve as
+// a store.
+type UnfitError struct {
+	Store   string // where it is, without password
+	Problem string // what is wrong and what would be right
+}
+
+func (e *UnfitError) Error() string { return e.Store + " " + e.Problem }
+
+// Fitness is what a server says about itself.
+type Fitness struct {
+	Version string
+	// RunID is drawn anew whenever the server process starts.
+	RunID string
+	// AOF says that the server writes an append-only file.
+	AOF bool
+	// Policy is maxmemory-policy.
+	Policy string
+	// UsedMemory and MaxMemory are in bytes; MaxMemory is 0 for no limit.
+	UsedMemory, MaxMemory int64
+	// Mode is "standalone", "cluster", "sentinel" or "embedded"; Role is
+	// "master" or "slave".
+	Mode, Role string
+	// AOFError says that the last write to the append-only file failed.
+	AOFError bool
+}
+
+// Fitness asks the server about itself.
+func (s *Store) Fitness(ctx context.Context) (Fitness, error) {
+	if s.embedded {
+		return Fitness{Version: "embedded", RunID: "embedded", AOF: true, Policy: "noeviction", Mode: "embedded", Role: "master"}, nil
+	}
+	text, err := s.client.Info(ctx).Result()
+	if err != nil {
+		return Fitness{}, fmt.Errorf("ask Redis about itself: %w", err)
+	}
+	return parseInfo(text), nil
+}
+
+// parseInfo reads the answer of INFO. What is not there stays zero.
+func parseInfo(text string) Fitness {
+	var f Fitness
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "redis_version":
+			f.Version = value
+		case "run_id":
+			f.RunID = value
+		case "redis_mode":
+			f.Mode = value
+		case "cluster_enabled":
+			if value == "1" {
+				f.Mode = "cluster"
+			}
+		case "role":
+			f.Role = value
+		case "aof_enabled":
+			f.AOF = value == "1"
+		case "aof_last_write_status":
+			f.AOFError = value != "ok"
+		case "maxmemory_policy":
+			f.Policy = value
+		case "used_memory":
+			f.UsedMemory, _ = strconv.ParseInt(value, 10, 64)
+		case "maxmemory":
+			f.MaxMemory, _ = strconv.ParseInt(value, 10, 64)
+		}
+	}
+	return f
+}
+
+// checkFitness decides whether the server will do.
+func (s *Store) checkFitness(ctx context.Context) error {
+	if err := s.client.Ping(ctx).Err(); err != nil {
+		return s.classify(ctx, err)
+	}
+	f, err := s.Fitness(ctx)
+	if err != nil {
+		return s.classify(ctx, err)
+	}
+	if problem := f.problem(); problem != "" {
+		return &UnfitError{Store: "Redis at " + s.addr, Problem: problem}
+	}
+	if !f.AOF {
+		s.warnings = append(s.warnings, "Redis at "+s.addr+" keeps no append-only file: a crash of it loses all runs since its last snapshot; set appendonly yes")
+	}
+	if f.AOFError {
+		s.warnings = append(s.warnings, "Redis at "+s.addr+" could not write its append-only file the last time: is its disk full?")
+	}
+	return nil
+}
+
+// problem says what makes the server unfit, or nothing.
+func (f Fitness) problem() string {
+	switch {
+	case f.Mode == "sentinel":
+		return "is a sentinel: use redis-sentinel://host:port/master"
+	case f.Mode == "cluster":
+		return "is a Redis Cluster: a run needs a single server or a sentinel group"
+	case f.Version != "embedded" && !atLeast(f.Version, 6, 2):
+		return "has version " + f.Version + ": 6.2 or newer is needed"
+	case f.Role == "slave":
+		return "is a read-only replica: use its master"
+	case f.Policy != "noeviction":
+		return "has maxmemory-policy " + f.Policy + ", which may throw results away: set it to noeviction"
+	}
+	return ""
+}
+
+// atLeast compares the first two numbers of a version.
+func atLeast(version string, major, minor int) bool {
+	p := strings.SplitN(version, ".", 3)
+	if len(p) < 2 {
+		return false
+	}
+	a, err1 := strconv.Atoi(p[0])
+	b, err2 := strconv.Atoi(p[1])
+	return err1 == nil && err2 == nil && (a > major || (a == major && b >= minor))
+}
+
+// classify tells a server that refuses from one that does not answer. Redis'
+// own messages hold no passwords.
+func (s *Store) classify(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	var answer redis.Error
+	if !errors.As(err, &answer) || strings.HasPrefix(answer.Error(), "LOADING") {
+		return &UnreachableError{Store: s.addr, Err: err}
+	}
+	text := answer.Error()
+	unfit := &UnfitError{Store: "Redis at " + s.addr}
+	switch {
+	case strings.HasPrefix(text, "NOAUTH"):
+		unfit.Problem = "asks for a password"
+	case strings.HasPrefix(text, "WRONGPASS"), strings.Contains(text, "invalid password"), strings.Contains(text, "without any password"):
+		unfit.Problem = "refuses the user name or password"
+	case strings.HasPrefix(text, "NOPERM"):
+		unfit.Problem = "does not let this user do what is needed: " + text
+	default:
+		unfit.Problem = "answers: " + text
+	}
+	return unfit
+}
+
+// clientLog passes on what the client library says, which otherwise goes to
+// the standard error in the middle of a progress bar. The library has one
+// logger for all clients; the last one opened decides.
+type clientLog struct{ to atomic.Pointer[slog.Logger] }
+
+var libraryLog clientLog
+
+func init() { redis.SetLogger(&libraryLog) }
+
+func logTo(l *slog.Logger) {
+	if l == nil {
+		l = slog.Default()
+	}
+	libraryLog.to.Store(l)
+}
+
+func (c *clientLog) Printf(ctx context.Context, format string, v ...any) {
+	if l := c.to.Load(); l != nil && l.Enabled(ctx, slog.LevelDebug) {
+		l.DebugContext(ctx, fmt.Sprintf(format, v...))
+	}
+}

@@ -1,0 +1,161 @@
+-- Shared by the scripts that commit cells: one run of consecutive cells of one
+-- chunk of the ledger.
+--
+-- KEYS 1 manifest  2 counts  3 done chunk  4 crc chunk  5 clips  6 disputes
+--      7… where the bytes of the cells go (see the script)
+-- ARGV 1 sweep  2 revision of the plan under which the work was given out
+--      3 claimant  4 chunk number  5 bit of the first cell  6 number of cells
+--      7 CRCs, 4 bytes big-endian a cell  8 numbers of n, likewise
+--      9 clipped cells as "k lo hi k lo hi", k from 0; or empty
+--      10 number of n of all cells  11… see the script
+-- Returns a refusal of admit, {'corrupt', key}, or
+--      {'ok', stored, same, stale, k…} with the k of the disputed cells.
+--
+-- cells is a table of functions: check() reads every key that all or put will
+-- write, so that a wrong type shows before the first write; bytes(k) returns
+-- the bytes of cell k of this commit, stored(k) those in the store; put(k)
+-- writes cell k; all() writes all cells at once. sealed is true when the bytes
+-- of a cell depend on the plan, so that an older plan's cell is never taken.
+local function commit(cells, sealed)
+  local stop, rev, plan = admit(KEYS[1], ARGV[1])
+  if stop then return stop end
+  local sweep, who, chunk = ARGV[1], ARGV[3], ARGV[4]
+  local first, count = tonumber(ARGV[5]), tonumber(ARGV[6])
+  local crcs, sizes = ARGV[7], ARGV[8]
+
+  local bits = redis.call('GET', KEYS[3])
+  if bits and #bits ~= 512 then return { 'corrupt', KEYS[3] } end
+  local crclen = redis.call('STRLEN', KEYS[4])
+  redis.call('HLEN', KEYS[5])
+  redis.call('HLEN', KEYS[6])
+  if not counters(KEYS[2], sweep) then return { 'corrupt', KEYS[2] } end
+  local bad = cells.check()
+  if bad then return { 'corrupt', bad } end
+
+  -- The plan: chunk and bit of the sweep's last cell, then the addresses of the
+  -- cells that it clips, at most two.
+  local word = {}
+  for w in string.gmatch(plan, '%S+') do word[#word + 1] = w end
+  local crcwant = 16384
+  if word[1] == chunk then crcwant = 4 * (tonumber(word[2]) + 1) end
+
+  local clip = {}
+  for k, lo, hi in string.gmatch(ARGV[9], '(%d+) (%d+) (%d+)') do
+    clip[tonumber(k)] = lo .. ' ' .. hi
+  end
+
+  -- Bits, most significant first as SETBIT numbers them. Lua has no bitwise
+  -- operators everywhere, so they are cut out by division.
+  local fresh = not bits
+  bits = bits or string.rep('\0', 512)
+  local a, z = math.floor(first / 8), math.floor((first + count - 1) / 8)
+  local function isset(i)
+    return math.floor(string.byte(bits, math.floor(i / 8) + 1) / 2 ^ (7 - i % 8)) % 2 == 1
+  end
+  local untouched = true
+  local mask = {}
+  for i = a, z do
+    local lo, hi = math.max(first - 8 * i, 0), math.min(first + count - 1 - 8 * i, 7)
+    local v = string.byte(bits, i + 1)
+    mask[i] = 2 ^ (8 - lo) - 2 ^ (7 - hi)
+    if math.floor(v / 2 ^ (7 - hi)) % 2 ^ (hi - lo + 1) ~= 0 then untouched = false end
+  end
+
+  local function growcrc()
+    if crclen < crcwant then
+      redis.call('SETRANGE', KEYS[4], crcwant - 1, '\0')
+      crclen = crcwant
+    end
+  end
+  -- setbits adds to the bytes a…z what add holds; the added bits are clear
+  -- before, so that adding is setting.
+  local function setbits(add)
+    local new = {}
+    for i = a, z do new[#new + 1] = string.char(string.byte(bits, i + 1) + (add[i] or 0)) end
+    new = table.concat(new)
+    if fresh then
+      redis.call('SET', KEYS[3], string.sub(bits, 1, a) .. new .. string.sub(bits, z + 2))
+    else
+      redis.call('SETRANGE', KEYS[3], a, new)
+    end
+  end
+
+  -- The common case: nothing of it is there and the plan is the current one.
+  if untouched and rev == ARGV[2] then
+    cells.all()
+    growcrc()
+    redis.call('SETRANGE', KEYS[4], 4 * first, crcs)
+    setbits(mask)
+    for k, extent in pairs(clip) do
+      redis.call('HSET', KEYS[5], chunk .. '/' .. string.format('%d', first + k), extent)
+    end
+    raise(KEYS[2], sweep .. ':cells', count)
+    redis.call('HINCRBY', KEYS[2], sweep .. ':values', ARGV[10])
+    return { 'ok', count, 0, 0 }
+  end
+
+  -- Cell by cell: first look at all of them, then write.
+  local planclip = {}
+  for i = 3, #word do planclip[word[i]] = true end
+  local claims = claimsof(KEYS[6])
+  local function hex(s) return string.format('%02x%02x%02x%02x', string.byte(s, 1, 4)) end
+  local act, same, stale = {}, 0, 0
+  for k = 0, count - 1 do
+    local i = first + k
+    local addr = chunk .. '/' .. string.format('%d', i)
+    if rev ~= ARGV[2] and (sealed or clip[k] or planclip[addr]) then
+      stale = stale + 1
+    elseif not isset(i) then
+      act[#act + 1] = { k, addr, 'new' }
+    else
+      local mine = hex(string.sub(crcs, 4 * k + 1, 4 * k + 4)) .. cells.bytes(k)
+      local crc = redis.call('GETRANGE', KEYS[4], 4 * i, 4 * i + 3)
+      local stored = (#crc == 4 and hex(crc) or '') .. cells.stored(k)
+      local what = claims.judge(addr, who, stored, mine)
+      if what == 'same' then
+        same = same + 1
+      else
+        act[#act + 1] = { k, addr, what, mine }
+      end
+    end
+  end
+
+  local stored, new, values, repeated, open = 0, 0, 0, same, 0
+  local add, disputed = {}, {}
+  for _, t in ipairs(act) do
+    local k, addr, what, mine = t[1], t[2], t[3], t[4]
+    local i = first + k
+    if what == 'new' or what == 'replaced' then
+      cells.put(k)
+      growcrc()
+      redis.call('SETRANGE', KEYS[4], 4 * i, string.sub(crcs, 4 * k + 1, 4 * k + 4))
+      stored = stored + 1
+    end
+    if what == 'new' then
+      new = new + 1
+      local byte = math.floor(i / 8)
+      add[byte] = (add[byte] or 0) + 2 ^ (7 - i % 8)
+      if clip[k] then redis.call('HSET', KEYS[5], addr, clip[k]) end
+      local s1, s2, s3, s4 = string.byte(sizes, 4 * k + 1, 4 * k + 4)
+      values = values + ((s1 * 256 + s2) * 256 + s3) * 256 + s4
+    elseif what == 'kept' or what == 'replaced' then
+      claims.drop(addr)
+      open = open - 1
+      repeated = repeated + 1
+      if what == 'kept' then same = same + 1 end
+    else
+      claims.note(addr, who, mine)
+      if what == 'opened' then open = open + 1 end
+      disputed[#disputed + 1] = k
+    end
+  end
+  if new > 0 then setbits(add) end
+  raise(KEYS[2], sweep .. ':cells', new)
+  raise(KEYS[2], sweep .. ':values', values)
+  raise(KEYS[2], sweep .. ':repeated', repeated)
+  raise(KEYS[2], sweep .. ':disputed', open)
+
+  local out = { 'ok', stored, same, stale }
+  for _, k in ipairs(disputed) do out[#out + 1] = k end
+  return out
+end
