@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,6 +53,26 @@ func newBench(t *testing.T, hi int64, points ...int64) *bench {
 func (b *bench) pass(d time.Duration) {
 	time.Sleep(d) // in the bubble's fake time
 	synctest.Wait()
+}
+
+// tasks returns the outstanding tasks.
+func (b *bench) tasks() []jobs.Task {
+	t, err := b.store.Tasks(b.t.Context(), jobs.RunID{})
+	if err != nil {
+		b.t.Error(err)
+	}
+	return t
+}
+
+// outstanding reports whether the scheduler still waits for a task.
+func (b *bench) outstanding(t jobs.Task) bool {
+	return slices.ContainsFunc(b.tasks(), func(x jobs.Task) bool { return x.ID() == t.ID() })
+}
+
+// puts returns how many tasks were ever given out.
+func (b *bench) puts() (k int) {
+	b.store.set(func() { k = b.store.puts })
+	return k
 }
 
 // take takes the next task as the worker and beats once.
@@ -112,8 +133,8 @@ func TestFeederCompletes(t *testing.T) {
 		if b.check.finished != 1 || string(b.store.result) != "result" {
 			t.Errorf("finished %d times with result %q", b.check.finished, b.store.result)
 		}
-		if len(b.store.tasks) != 0 || len(b.store.beats) != 0 || b.store.leader != "" {
-			t.Errorf("left behind: tasks %v, beats %v, leader %q", b.store.tasks, b.store.beats, b.store.leader)
+		if len(b.tasks()) != 0 || len(b.store.beats) != 0 || b.store.leader != "" {
+			t.Errorf("left behind: tasks %v, beats %v, leader %q", b.tasks(), b.store.beats, b.store.leader)
 		}
 	})
 }
@@ -123,7 +144,7 @@ func TestFeederWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 60_001)
 		for range 20 {
-			if k := len(b.store.tasks); k != 4 {
+			if k := len(b.tasks()); k != 4 {
 				t.Fatalf("%d tasks outstanding, want 4", k)
 			}
 			task := b.take("w")
@@ -145,11 +166,11 @@ func TestSilentWorker(t *testing.T) {
 			b.store.beat("dead", lost, jobs.Beat{Fraction: 0.5})
 		}
 		b.pass(34 * time.Second)
-		if _, still := b.store.tasks[lost.ID()]; !still {
+		if !b.outstanding(lost) {
 			t.Fatal("given out again too early")
 		}
 		b.pass(2 * time.Second)
-		if _, still := b.store.tasks[lost.ID()]; still {
+		if b.outstanding(lost) {
 			t.Fatal("not given out again after 36 s of silence")
 		}
 		again := false
@@ -181,7 +202,7 @@ func TestGoodbye(t *testing.T) {
 		b.pass(2 * time.Second)
 		b.store.set(func() { delete(b.store.workers, "leaver") })
 		b.pass(4 * time.Second)
-		if _, still := b.store.tasks[lost.ID()]; still {
+		if b.outstanding(lost) {
 			t.Error("still waiting for a worker that said goodbye")
 		}
 		b.drainAll("w")
@@ -202,13 +223,13 @@ func TestDrainedTask(t *testing.T) {
 		b.queue.done(task)
 		b.pass(time.Second)
 		found := false
-		for _, x := range b.store.tasks {
+		for _, x := range b.tasks() {
 			if x.Lo == half.Hi && x.Hi == task.Hi {
 				found = x.Attempt == 1 && x.Deaths == 0
 			}
 		}
 		if !found {
-			t.Errorf("the rest of %s is not outstanding: %v", task.ID(), b.store.tasks)
+			t.Errorf("the rest of %s is not outstanding: %v", task.ID(), b.tasks())
 		}
 		b.drainAll("w")
 		b.wantEnd(jobs.Complete, "")
@@ -235,7 +256,7 @@ func TestOrphanInAsynq(t *testing.T) {
 		b := newBench(t, 3001)
 		orphan, _ := b.queue.take() // taken, and the worker died before its first beat
 		b.pass(60 * time.Second)
-		if _, still := b.store.tasks[orphan.ID()]; still {
+		if b.outstanding(orphan) {
 			t.Error("still waiting for the orphan")
 		}
 		b.drainAll("w")
@@ -255,7 +276,7 @@ func TestStoreDown(t *testing.T) {
 		b.pass(5 * time.Second)
 		b.store.beat("w", task, jobs.Beat{Fraction: 0.5})
 		b.pass(20 * time.Second)
-		if _, still := b.store.tasks[task.ID()]; !still {
+		if !b.outstanding(task) {
 			t.Error("given out again though its worker is alive")
 		}
 		b.finish("w", task)
@@ -341,8 +362,8 @@ func TestHalt(t *testing.T) {
 		task := b.take("w")
 		b.finish("w", task)
 		b.wantEnd(jobs.Halted, "expected 8151, found 8150")
-		if b.store.run.State != jobs.Halted || len(b.store.tasks) != 0 {
-			t.Errorf("state %s, tasks %v", b.store.run.State, b.store.tasks)
+		if b.store.run.State != jobs.Halted || len(b.tasks()) != 0 {
+			t.Errorf("state %s, tasks %v", b.store.run.State, b.tasks())
 		}
 	})
 }
@@ -353,7 +374,7 @@ func TestPauseWithdraws(t *testing.T) {
 		b := newBench(t, 3001)
 		b.store.set(func() { b.store.run.State = jobs.Paused })
 		b.wantEnd(jobs.Paused, "")
-		if _, ok := b.queue.take(); ok || len(b.store.tasks) != 0 {
+		if _, ok := b.queue.take(); ok || len(b.tasks()) != 0 {
 			t.Error("tasks are left")
 		}
 	})
@@ -372,7 +393,7 @@ func TestTakeover(t *testing.T) {
 		}
 		b.stop()
 		<-b.end
-		puts := b.store.puts
+		puts := b.puts()
 		go func() {
 			end, err := second.Lead(t.Context(), "r")
 			if err != nil {
@@ -381,8 +402,8 @@ func TestTakeover(t *testing.T) {
 			b.end <- end
 		}()
 		b.pass(2 * time.Second)
-		if b.store.puts != puts {
-			t.Errorf("%d tasks were given out though the window was full", b.store.puts-puts)
+		if b.puts() != puts {
+			t.Errorf("%d tasks were given out though the window was full", b.puts()-puts)
 		}
 		b.finish("w", task)
 		b.drainAll("w")
