@@ -41,7 +41,7 @@ func (j *job) run(ctx context.Context) {
 	var side sync.WaitGroup
 	done := make(chan struct{})
 	side.Go(func() { j.heart(ctx, cancel, done) })
-	err := j.guard(ctx)
+	err := j.compute(ctx)
 	close(done)
 	side.Wait()
 
@@ -66,13 +66,13 @@ func (j *job) run(ctx context.Context) {
 
 // guard turns a panic of an engine into an error, so that one bad n does not
 // take the worker's other tasks with it.
-func (j *job) guard(ctx context.Context) (err error) {
+func (j *job) guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("engine %s panicked: %v", j.task.Engine, p)
 		}
 	}()
-	return j.compute(ctx)
+	return f()
 }
 
 func (j *job) compute(ctx context.Context) error {
@@ -88,11 +88,12 @@ func (j *job) compute(ctx context.Context) error {
 	}
 	com := newCommitter(ctx, j)
 	defer com.close()
-	if len(t.Points) > 0 {
-		err = j.computePoints(com, eng)
-	} else {
-		err = j.computeRange(com, eng, info.Grid)
-	}
+	err = j.guard(func() error {
+		if len(t.Points) > 0 {
+			return j.computePoints(com, eng)
+		}
+		return j.computeRange(com, eng, info.Grid)
+	})
 	if err != nil && !com.wanted() {
 		return errUnwanted
 	}
