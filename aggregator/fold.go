@@ -15,6 +15,7 @@ type Fold struct {
 	id     jobs.RunID
 	s      jobs.Sweep
 	broken error // the sweep cannot be folded; returned by Advance
+	tiled  bool  // checkTiling was satisfied
 
 	below, above []int64 // points on both sides of the dense part
 	lastCell     int64
@@ -67,10 +68,17 @@ func (f *Fold) Complete() bool { return f.done == f.s.Set.Count() }
 // When ctx ends, or the reader fails, the fold stays where it was after the
 // last whole cells, and a later call goes on from there. Memory is bounded by a
 // few MiB; a call with nothing new costs a look at one bit and at one for each
-// pending value checkpoint.
+// pending value checkpoint. The first call also checks that the cells of the
+// sweep tile its set, in O(cells).
 func (f *Fold) Advance(ctx context.Context, r Reader, l *jobs.Ledger) error {
 	if f.broken != nil {
 		return f.broken
+	}
+	if !f.tiled {
+		if f.broken = checkTiling(f.s); f.broken != nil {
+			return f.broken
+		}
+		f.tiled = true
 	}
 	if err := f.checks.take(f.s.Name); err != nil {
 		return err

@@ -103,69 +103,6 @@ func TestProveReports(t *testing.T) {
 	}
 }
 
-func TestChecker(t *testing.T) {
-	s := jobs.Sweep{Name: "x", Keep: jobs.KeepValues, Set: mustSet(1, 1001), Grid: smallGrid(4, 8), Sums: []int{1},
-		Checkpoints: []jobs.Checkpoint{sumOf(1, 1000, "500500")}}
-	r := newMemory(s, engine.Int128From)
-	c := NewChecker(r, manifestOf(s))
-	first, last := s.Cells()
-	l := jobs.NewLedger(first, last)
-	ctx := context.Background()
-	if got := c.Result(); got.Complete || len(got.Sweeps) != 1 || got.Sweeps[0].Count != 1000 {
-		t.Fatalf("result %+v", got)
-	}
-	l.Mark(first)
-	if err := c.Advance(ctx, "x", l); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Result(); got.Sweeps[0].Done != 50 {
-		t.Fatalf("done %d", got.Sweeps[0].Done)
-	}
-	if err := c.Advance(ctx, "y", l); err == nil {
-		t.Fatal("an unknown sweep was accepted")
-	}
-	var gap *GapError
-	if _, err := c.Finish(ctx, map[string]*jobs.Ledger{"x": l}); !errors.As(err, &gap) || gap.Lo != 51 {
-		t.Fatalf("Finish = %v", err)
-	}
-	// Damage that is gone when the cell is read again does not halt.
-	reads := 0
-	r.tamper = func(c []jobs.CellValues) []jobs.CellValues {
-		if reads++; reads == 1 {
-			c[0].CRC++
-		}
-		return c
-	}
-	b, err := c.Finish(ctx, map[string]*jobs.Ledger{"x": fullLedger(s)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(b)
-	if err != nil || !got.Passed() || got.Number != 3 || !reflect.DeepEqual(got.Sweeps[0], plain(s, engine.Int128From)) {
-		t.Fatalf("result %+v, %v", got, err)
-	}
-	c.Restart("x")
-	if got := c.Result(); got.Complete || got.Sweeps[0].Done != 0 {
-		t.Fatalf("after Restart %+v", got)
-	}
-	var halt *jobs.HaltError
-	var corrupt *CorruptError
-	r.tamper = func(c []jobs.CellValues) []jobs.CellValues { c[0].CRC++; return c }
-	if err := c.Advance(ctx, "x", l); !errors.As(err, &halt) || !errors.As(err, &corrupt) {
-		t.Fatalf("Advance = %v", err)
-	}
-	r.tamper, r.fail = nil, errors.New("gone")
-	if err := c.Advance(ctx, "x", l); err == nil || errors.As(err, &halt) {
-		t.Fatalf("Advance = %v", err)
-	}
-	wrong := s
-	wrong.Checkpoints = []jobs.Checkpoint{sumOf(1, 20, "211")}
-	var mismatch *MismatchError
-	if err := NewChecker(newMemory(wrong, engine.Int128From), manifestOf(wrong)).Advance(ctx, "x", fullLedger(s)); !errors.As(err, &halt) || !errors.As(err, &mismatch) {
-		t.Fatalf("Advance = %v", err)
-	}
-}
-
 func TestResultJSON(t *testing.T) {
 	r := Result{Run: "a", Sweeps: []SweepResult{{Name: "x", Count: 1 << 53, Done: 1<<53 + 1, Sums: []PowerSum{{3, "12345678901234567890123"}},
 		Checkpoints: []CheckResult{{N: 1_000_000_000_000_000_000, Want: "5", Status: Pending}}}}}
