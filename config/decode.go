@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 	"unicode"
 )
 
@@ -25,7 +26,7 @@ func (d *decoder) refuse(n *node, key, problem, want string) {
 // textProblem says why s cannot be the text of a setting, or nothing.
 func textProblem(s string) string {
 	switch {
-	case s == "":
+	case strings.TrimSpace(s) == "":
 		return "is empty"
 	case len(s) > maxText:
 		return fmt.Sprintf("is longer than %d bytes", maxText)
