@@ -24,10 +24,11 @@ test: deps lint ## everything but the long tests, with the race detector
 soak: deps ## the long tests as well
 	NSWEEP_SOAK=1 CGO_ENABLED=1 $(GO) test -timeout 85m -count=1 ./...
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, and the compose file against its schema
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool $(TOOLS) staticcheck ./...
+	cd internal/tools && $(GO) run ./composecheck ../../docker-compose.yml
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
