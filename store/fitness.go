@@ -14,12 +14,12 @@ import (
 
 // UnreachableError says that no server answers.
 type UnreachableError struct {
-	Store string // where it was looked for, without password
+	Store string // names it, without password
 	Err   error
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("Redis at %s cannot be reached: %v", e.Store, e.Err)
+	return fmt.Sprintf("%s cannot be reached: %v", e.Store, e.Err)
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
@@ -27,7 +27,7 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 // UnfitError says that the server, or the way it is addressed, cannot serve as
 // a store.
 type UnfitError struct {
-	Store   string // where it is, without password
+	Store   string // names it, without password
 	Problem string // what is wrong and what would be right
 }
 
@@ -106,13 +106,13 @@ func (s *Store) checkFitness(ctx context.Context) error {
 		return s.classify(ctx, err)
 	}
 	if problem := f.problem(); problem != "" {
-		return &UnfitError{Store: "Redis at " + s.addr, Problem: problem}
+		return &UnfitError{Store: s.where, Problem: problem}
 	}
 	if !f.AOF {
-		s.warnings = append(s.warnings, "Redis at "+s.addr+" keeps no append-only file: a crash of it loses all runs since its last snapshot; set appendonly yes")
+		s.warnings = append(s.warnings, s.where+" keeps no append-only file: a crash of it loses all runs since its last snapshot; set appendonly yes")
 	}
 	if f.AOFError {
-		s.warnings = append(s.warnings, "Redis at "+s.addr+" could not write its append-only file the last time: is its disk full?")
+		s.warnings = append(s.warnings, s.where+" could not write its append-only file the last time: is its disk full?")
 	}
 	return nil
 }
@@ -153,10 +153,10 @@ func (s *Store) classify(ctx context.Context, err error) error {
 	}
 	var answer redis.Error
 	if !errors.As(err, &answer) || strings.HasPrefix(answer.Error(), "LOADING") {
-		return &UnreachableError{Store: s.addr, Err: err}
+		return &UnreachableError{Store: s.where, Err: err}
 	}
 	text := answer.Error()
-	unfit := &UnfitError{Store: "Redis at " + s.addr}
+	unfit := &UnfitError{Store: s.where}
 	switch {
 	case strings.HasPrefix(text, "NOAUTH"):
 		unfit.Problem = "asks for a password"

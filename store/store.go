@@ -3,48 +3,16 @@ package store
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Options say where the store is and how to reach it.
-type Options struct {
-	// URL is one of
-	//
-	//	redis://[user:password@]host[:6379][/db]
-	//	rediss://…                                 the same over TLS
-	//	redis-socket://[user:password@]/path[?db=n]
-	//	redis-sentinel://[user:password@]host:26379,host:26379/master[?db=n]
-	//	rediss-sentinel://…                        the same over TLS
-	//
-	// It is not looked at when Dialer is set.
-	URL string
-	// Username and Password go before those in the URL.
-	Username, Password string
-	// SentinelUsername and SentinelPassword are for sentinels that ask for
-	// them; they are often not those of the server.
-	SentinelUsername, SentinelPassword string
-	// CAFile is a PEM file of the authorities to trust, CertFile and KeyFile
-	// are the client's certificate and its key. They are for TLS only.
-	CAFile, CertFile, KeyFile string
-	// Dialer opens connections to a server inside this or another process.
-	Dialer func(ctx context.Context) (net.Conn, error)
-	// Embedded says that the server behind Dialer is the embedded one, which
-	// is always fit and knows no INFO.
-	Embedded bool
-	// Logger receives what the client library has to say, on level debug. Nil
-	// means slog.Default().
-	Logger *slog.Logger
-}
-
 // Store reads and writes runs. It is safe for concurrent use.
 type Store struct {
 	client   redis.UniversalClient
-	addr     string // for people, without password
+	where    string // for people, without password
 	embedded bool
 	warnings []string
 	closing  sync.Once
@@ -56,12 +24,12 @@ type Store struct {
 // Less serious things are in [Store.Warnings]. The error is *UnreachableError,
 // *UnfitError, or that of ctx.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	t, err := parseTarget(o)
+	logTo(o.Logger)
+	client, err := connect(o)
 	if err != nil {
 		return nil, err
 	}
-	logTo(o.Logger)
-	s := &Store{client: t.client(o), addr: t.display, embedded: o.Embedded}
+	s := &Store{client: client, where: o.where(), embedded: o.Embedded}
 	if err := s.checkFitness(ctx); err != nil {
 		_ = s.client.Close() // nothing was written
 		return nil, err
@@ -73,8 +41,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // whoever borrows it does not close it.
 func (s *Store) Client() redis.UniversalClient { return s.client }
 
-// Addr returns where the store is, for people, without user and password.
-func (s *Store) Addr() string { return s.addr }
+// Where names the store for people, without user and password.
+func (s *Store) Where() string { return s.where }
 
 // Warnings returns what Open found that is not good but no obstacle, one line
 // each.

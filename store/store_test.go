@@ -31,7 +31,7 @@ func openEmbedded(t *testing.T) *store.Store {
 
 func openRedis(t testing.TB, server *redistest.Server) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Options{URL: server.URL()})
+	s, err := store.Open(context.Background(), store.Options{Addrs: []string{server.Addr()}})
 	if err != nil {
 		t.Fatal(err)
 	}

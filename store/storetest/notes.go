@@ -30,12 +30,21 @@ func testTasks(t *testing.T, s *store.Store) {
 	if want := []jobs.Task{tasks[0], tasks[1], tasks[2]}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("tasks %+v, %v; want %+v", got, err, want)
 	}
+	outstanding := func(task jobs.Task, want bool) {
+		t.Helper()
+		if got, err := s.Outstanding(f.ctx, id, task.ID()); err != nil || got != want {
+			t.Fatalf("task %s outstanding: %v, %v", task.ID(), got, err)
+		}
+	}
+	outstanding(tasks[0], true)
 	if err := s.DropTasks(f.ctx, id, tasks[0].ID(), tasks[2].ID(), "unknown"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.DropTasks(f.ctx, id); err != nil {
 		t.Fatal(err)
 	}
+	outstanding(tasks[0], false)
+	outstanding(tasks[1], true)
 	if got, err = s.Tasks(f.ctx, id); err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], tasks[1]) {
 		t.Fatalf("tasks %+v, %v", got, err)
 	}

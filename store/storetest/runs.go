@@ -92,6 +92,9 @@ func testStates(t *testing.T, s *store.Store) {
 	if err != nil || got.State != jobs.Halted || got.Reason != "a checkpoint differs" {
 		t.Fatalf("state %q reason %q, %v", got.State, got.Reason, err)
 	}
+	if state, rev, err := s.Status(f.ctx, f.run.ID); err != nil || state != jobs.Halted || rev != 0 {
+		t.Fatalf("status %s %d, %v", state, rev, err)
+	}
 	if err := set(nil, jobs.Running, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +106,9 @@ func testStates(t *testing.T, s *store.Store) {
 	}
 	if err := set(nil, jobs.Running, ""); !errors.Is(err, jobs.ErrFenced) {
 		t.Fatalf("set the state of a deleted run: %v", err)
+	}
+	if _, _, err := s.Status(f.ctx, f.run.ID); !errors.Is(err, jobs.ErrFenced) {
+		t.Fatalf("status of a deleted run: %v", err)
 	}
 }
 
