@@ -41,6 +41,10 @@ type Fold struct {
 func NewFold(id jobs.RunID, s jobs.Sweep) *Fold {
 	f := &Fold{id: id, s: s, tree: newLines()}
 	f.below, f.above = s.Set.Split()
+	if err := s.Grid.Check(); err != nil {
+		f.broken = fmt.Errorf("sweep %s: %w", s.Name, err)
+		return f
+	}
 	f.cell, f.lastCell = s.Cells()
 	if s.Keep != jobs.KeepSums {
 		f.text = newLines()

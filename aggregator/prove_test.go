@@ -94,6 +94,7 @@ func TestProveReports(t *testing.T) {
 		"a point in the dense part": func(s *jobs.Sweep) { s.Set.Points = []int64{5} },
 		"a point twice":             func(s *jobs.Sweep) { s.Set.Points = []int64{2000, 2000} },
 		"a broken grid":             func(s *jobs.Sweep) { s.Grid.Bands = []engine.Band{{Upto: engine.MaxN, Cell: 3}} },
+		"a grid that ends early":    func(s *jobs.Sweep) { s.Grid.Bands = []engine.Band{{Upto: 400, Cell: 50}} },
 	} {
 		bad := s
 		change(&bad)
