@@ -78,7 +78,7 @@ func TestBuiltinCheckpointsAreKnown(t *testing.T) {
 func TestSourceOfAnExperiment(t *testing.T) {
 	t.Chdir(t.TempDir())
 	mine := strings.Replace(sound, "demo", "mine", 1)
-	for name, text := range map[string]string{"a.yaml": sound, "overnight": mine, "broken": "["} {
+	for name, text := range map[string]string{"a.yaml": sound, "overnight": mine, "broken": "[", "a b\n.yaml": "["} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -101,6 +101,8 @@ func TestSourceOfAnExperiment(t *testing.T) {
 		{Source{Builtin: "oiler"}, "oiler: is not a built-in experiment; want euler, overnight, cluster"},
 		{Source{File: "a.yaml", Builtin: "euler"}, "a.yaml: stands beside the built-in experiment euler; want one of them"},
 		{Source{File: "."}, ".: is a folder, not a file; want a YAML file of at most 1048576 bytes"},
+		{Source{File: "a b\n.yaml"}, `"a b\n.yaml":1: is not valid YAML: did not find expected node content`},
+		{Source{File: strings.Repeat("long/", 40)}, strings.Repeat("long/", 40) + ": is neither a file nor a built-in experiment; want a file, or one of euler, overnight, cluster"},
 		{Source{File: "broken"}, "broken:1: is not valid YAML: did not find expected node content"},
 	} {
 		e, err := Load(c.src)

@@ -106,3 +106,12 @@ func quote(s string) string {
 	}
 	return s
 }
+
+// label returns the name of a file as it may stand in an error: whole, and
+// quoted only where it would break the line.
+func label(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -81,24 +81,24 @@ func LoadSettings(flags map[string]string, env func(string) (string, bool)) (Set
 func (src Source) read() (file string, data []byte, err error) {
 	switch {
 	case src.Data != nil:
-		return src.File, src.Data, nil
+		return label(src.File), src.Data, nil
 	case src.File == "" || src.Builtin != "":
 		name := src.Builtin
 		if name == "" {
 			name = DefaultBuiltin
 		}
 		if src.File != "" {
-			return "", nil, &Error{File: quote(src.File), Problem: "stands beside the built-in experiment " + quote(name), Want: "want one of them"}
+			return "", nil, &Error{File: label(src.File), Problem: "stands beside the built-in experiment " + quote(name), Want: "want one of them"}
 		}
 		data, ok := BuiltinSource(name)
 		if !ok {
-			return "", nil, &Error{File: quote(name), Problem: "is not a built-in experiment", Want: "want " + strings.Join(Builtins(), ", ")}
+			return "", nil, &Error{File: label(name), Problem: "is not a built-in experiment", Want: "want " + strings.Join(Builtins(), ", ")}
 		}
 		return "built-in " + name, data, nil
 	}
 	data, err = readSmall(src.File, MaxFileSize)
 	if err == nil {
-		return src.File, data, nil
+		return label(src.File), data, nil
 	}
 	if data, ok := BuiltinSource(src.File); ok {
 		if st, statErr := os.Stat(src.File); statErr != nil || st.IsDir() {
@@ -106,7 +106,7 @@ func (src Source) read() (file string, data []byte, err error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, &Error{File: quote(src.File), Problem: "is neither a file nor a built-in experiment", Want: "want a file, or one of " + strings.Join(Builtins(), ", ")}
+		return "", nil, &Error{File: label(src.File), Problem: "is neither a file nor a built-in experiment", Want: "want a file, or one of " + strings.Join(Builtins(), ", ")}
 	}
-	return "", nil, &Error{File: quote(src.File), Problem: err.Error(), Want: fmt.Sprintf("want a YAML file of at most %d bytes", MaxFileSize)}
+	return "", nil, &Error{File: label(src.File), Problem: err.Error(), Want: fmt.Sprintf("want a YAML file of at most %d bytes", MaxFileSize)}
 }

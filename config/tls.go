@@ -25,11 +25,11 @@ func (r Redis) TLSConfig() (*tls.Config, error) {
 	if r.CAFile != "" {
 		pem, err := readSmall(r.CAFile, 1<<20)
 		if err != nil {
-			return nil, fmt.Errorf("redis.ca_file: %s %w", r.CAFile, err)
+			return nil, fmt.Errorf("redis.ca_file: %s %w", label(r.CAFile), err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("redis.ca_file: %s holds no PEM certificate", r.CAFile)
+			return nil, fmt.Errorf("redis.ca_file: %s holds no PEM certificate", label(r.CAFile))
 		}
 	}
 	if r.CertFile != "" {
