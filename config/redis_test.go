@@ -1,12 +1,19 @@
 package config
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -129,8 +136,38 @@ func FuzzEndpoint(f *testing.F) {
 	})
 }
 
+// writePair writes a self-signed certificate and its key.
+func writePair(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
 func TestTLSConfig(t *testing.T) {
 	dir := t.TempDir()
+	cert, key := writePair(t, dir)
+	c, err := Redis{URL: "redis-sentinel://a?master=m&tls=true", CAFile: cert, CertFile: cert, KeyFile: key}.TLSConfig()
+	if err != nil || c.RootCAs == nil || len(c.Certificates) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
 	junk := filepath.Join(dir, "junk.pem")
 	if err := os.WriteFile(junk, []byte("no certificate\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -25,10 +25,8 @@ func (s Secret) String() string {
 	return mask
 }
 
-// GoString is String, for %#v.
-func (s Secret) GoString() string { return s.String() }
-
-// Format writes String for every verb, so that %q or %x reveal nothing either.
+// Format writes String for every verb, so that %q, %x or %#v reveal nothing
+// either.
 func (s Secret) Format(f fmt.State, _ rune) { io.WriteString(f, s.String()) }
 
 // MarshalText keeps the password out of JSON and YAML.
