@@ -12,8 +12,7 @@ import (
 // Fold sums up one sweep in the order of n, as far as it is finished without a
 // gap. It is not safe for concurrent use.
 type Fold struct {
-	id     jobs.RunID
-	s      jobs.Sweep
+	source
 	broken error // the sweep cannot be folded; returned by Advance
 	tiled  bool  // checkTiling was satisfied
 
@@ -34,12 +33,12 @@ type Fold struct {
 	text        *lines // nil under KeepSums
 	tree        *lines
 
-	vals engine.Piece // decoded values, reused
+	decode decoder
 }
 
 // NewFold returns a fold of the sweep that has folded nothing yet.
 func NewFold(id jobs.RunID, s jobs.Sweep) *Fold {
-	f := &Fold{id: id, s: s, tree: newLines()}
+	f := &Fold{source: source{id, s}, tree: newLines()}
 	f.below, f.above = s.Set.Split()
 	if err := s.Grid.Check(); err != nil {
 		f.broken = fmt.Errorf("sweep %s: %w", s.Name, err)
@@ -140,8 +139,8 @@ func (f *Fold) sum(power int) *engine.PowerSum {
 }
 
 // foldValues folds values that follow lastN in the order of n, but for the tree
-// digest. It cuts them where checkpoints stand.
-func (f *Fold) foldValues(p engine.Piece) {
+// digest. It cuts them where checkpoints stand. It never fails.
+func (f *Fold) foldValues(p engine.Piece) error {
 	for p.Len() > 0 {
 		f.settle(p.Lo)
 		k := int(min(int64(p.Len()), f.checks.stop()-p.Lo+1))
@@ -159,6 +158,7 @@ func (f *Fold) foldValues(p engine.Piece) {
 		f.settleAt(f.last)
 		p = p.Slice(k, p.Len())
 	}
+	return nil
 }
 
 // span takes in the first value and the extremes of a stretch from n = lo on;

@@ -114,5 +114,11 @@ func (f *Fold) valueAt(c jobs.CellValues, n int64) (*big.Int, error) {
 		return state.Value.Big(), nil
 	}
 	at := (n - c.Cell.Lo) * int64(c.Width)
-	return appendDecoded(engine.Piece{}, c.Width, c.Data[at:at+int64(c.Width)]).At(0).Big(), nil
+	var value *big.Int
+	c.Data = c.Data[at : at+int64(c.Width)]
+	_, err := new(decoder).next([]jobs.CellValues{c}, func(p engine.Piece) error {
+		value = p.At(0).Big()
+		return nil
+	})
+	return value, err
 }

@@ -23,7 +23,9 @@ func (f *Fold) foldPoints(ctx context.Context, r Reader, l *jobs.Ledger, points 
 		}
 		values, err := f.readPoints(ctx, r, points[*at:hi])
 		for _, v := range values { // those before a damaged one
-			f.foldPoint(v)
+			if err := f.foldPoint(v); err != nil {
+				return err
+			}
 			*at++
 			if len(f.checks.failed) > 0 {
 				return f.checks.take(f.s.Name)
@@ -36,23 +38,25 @@ func (f *Fold) foldPoints(ctx context.Context, r Reader, l *jobs.Ledger, points 
 	return nil
 }
 
-func (f *Fold) foldPoint(v jobs.PointValue) {
-	p := engine.Piece{Lo: v.N}
-	if x, ok := v.Value.Int64(); ok {
-		p.Narrow = []int64{x}
-	} else {
-		p.Wide = []engine.Int128{v.Value}
-	}
+func (f *Fold) foldPoint(v jobs.PointValue) error {
 	f.tree.point(v.N, v.Value)
-	f.foldValues(p)
+	return f.foldValues(pointPiece(v))
+}
+
+// pointPiece is the piece of a single point.
+func pointPiece(v jobs.PointValue) engine.Piece {
+	if x, ok := v.Value.Int64(); ok {
+		return engine.Piece{Lo: v.N, Narrow: []int64{x}}
+	}
+	return engine.Piece{Lo: v.N, Wide: []engine.Int128{v.Value}}
 }
 
 // readPoints returns the values at ns in order and checked, up to the first
 // that is damaged, which it reports.
-func (f *Fold) readPoints(ctx context.Context, r Reader, ns []int64) ([]jobs.PointValue, error) {
-	stored, err := r.ReadPoints(ctx, f.id, f.s.Name, ns)
+func (s source) readPoints(ctx context.Context, r Reader, ns []int64) ([]jobs.PointValue, error) {
+	stored, err := r.ReadPoints(ctx, s.id, s.s.Name, ns)
 	if err != nil {
-		return nil, fmt.Errorf("sweep %s: read points: %w", f.s.Name, err)
+		return nil, fmt.Errorf("sweep %s: read points: %w", s.s.Name, err)
 	}
 	byN := make(map[int64]jobs.PointValue, len(stored))
 	twice := map[int64]bool{}
@@ -67,11 +71,11 @@ func (f *Fold) readPoints(ctx context.Context, r Reader, ns []int64) ([]jobs.Poi
 		v, ok := byN[n]
 		switch {
 		case !ok:
-			return out, &CorruptError{Sweep: f.s.Name, N: n, Why: "it is missing though the ledger has it as finished"}
+			return out, &CorruptError{Sweep: s.s.Name, N: n, Why: "it is missing though the ledger has it as finished"}
 		case twice[n]:
-			return out, &CorruptError{Sweep: f.s.Name, N: n, Why: "it has two values"}
+			return out, &CorruptError{Sweep: s.s.Name, N: n, Why: "it has two values"}
 		case v.CRC != jobs.PointCRC(n, v.Value):
-			return out, &CorruptError{Sweep: f.s.Name, N: n, Why: crcText(jobs.PointCRC(n, v.Value), v.CRC)}
+			return out, &CorruptError{Sweep: s.s.Name, N: n, Why: crcText(jobs.PointCRC(n, v.Value), v.CRC)}
 		}
 		out = append(out, v)
 	}
