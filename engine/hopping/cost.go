@@ -17,6 +17,9 @@ func tableCost(n float64) float64 {
 	return 100 + (n+1)*t*(t+1)/2*0.8
 }
 
+// classesCost is a fit.
+func classesCost(n float64) float64 { return 300 + 6*n }
+
 // usualGroup is a fit of the stopping group t(n), which grows by about three
 // for each doubling of n and scatters around that by one or two.
 func usualGroup(n float64) float64 { return max(3.05*math.Log2(n+1)-9.2, 1+math.Log2(n+1)) }

@@ -38,10 +38,11 @@ var (
 //	grundy   Sprague–Grundy values of the same positions, n ≤ 20
 //	walk     the walk of 2^(n+1) − 1 steps, n ≤ 28
 //	table    the recursion on groups of full tables, (n+1)·t(t+1)/2 updates
+//	classes  the recursion on classes of slacks, about 10·n evaluations; default
 //
 // and all agree wherever two of them reach.
 func New() engine.Engine {
-	g := &game{methods: map[string]*method{}, fastest: "table"}
+	g := &game{methods: map[string]*method{}, fastest: "classes"}
 	g.info = engine.Info{
 		Name:    "hopping",
 		Version: 1,
@@ -91,6 +92,10 @@ func methods() []*method {
 		{
 			Algorithm: engine.Algorithm{Name: "table", Doc: "recursion on groups of full tables", Reach: tableReach},
 			unit:      "updates", cost: tableCost, solvers: pool(func() solver { return new(table) }),
+		},
+		{
+			Algorithm: engine.Algorithm{Name: "classes", Doc: "recursion on groups by the step at which a walk first resets", Reach: classesReach},
+			unit:      "evaluations", cost: classesCost, solvers: pool(func() solver { return newClasses() }),
 		},
 	}
 }

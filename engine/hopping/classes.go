@@ -1,0 +1,231 @@
+package hopping
+
+import "errors"
+
+// classesReach is the largest n of the algorithm classes. The arithmetic holds
+// to wideMax; the limit is memory, some 6 bytes for each slack.
+const classesReach = 500_000_000
+
+// The class representation.
+//
+// Write d = n − u for the slack of a distance u. In slacks σ_w takes d to d − w
+// if d ≥ w and to n otherwise (a reset): before its first reset a walk only
+// slides down, and after it the start is forgotten.
+//
+// Row m of group s is C_{m,s−m+1}, a walk of 2^m − 1 steps. At step i = 0, 1, …
+// it is at index k = 2^m − 1 − i of weight m − w(i), raised by s − m: the weight
+// is s − w(i), the same in every row of the group. With P_0 = 0 and
+// P_{i+1} = P_i + s − w(i), a slack d resets first at step i exactly when
+// P_i ≤ d < P_{i+1}. Call that i the class of d. A row is a function of the
+// class alone, together with the slide d − P_{2^m−1} for those d that never
+// reset; it is full when P_{2^m−1} > n and there are none.
+//
+// Closed forms. If p = P_{2^m−1} ≤ n, no walk of the row resets twice: after
+// the reset at step i there are steps of total weight p − P_{i+1} ≤ n to come.
+// So the row sends d to d − p if d ≥ p, else to n − (p − P_{i+1}), and is not
+// stored. P_{2^s−1} = s·2^(s−1) is the total weight of the indices below 2^s.
+// If that is at most n, C_{s,1} is not constant: it sends n to n − p, and n − 1
+// either to n − 1 − p or, if p = n, to n because the last weight is 1. So the
+// work starts at the first s with s·2^(s−1) > n. In that group and later ones
+// row s is full.
+//
+// Full rows. Let first be the first full row of the group, m ≥ first,
+// j = s−m+1, half = 2^(m−1) − 1, so that C_{m,j} is row m−1 of the group, then
+// σ_j as step half, then row m−1 of group s−1.
+//   - If m > first, row m−1 is full, every class is below half, and the value of
+//     class i in row m is row m−1 of group s−1 at σ_j of the value in row m−1.
+//   - If m = first, both rows m−1 are closed forms (P grows with s, so what is
+//     closed in group s is closed in group s−1). A class i > half slides through
+//     row m−1 and σ_j and resets at step i−half−1 of row m−1 of group s−1;
+//     class half resets at σ_j and goes on from slack n.
+//
+// Merging. σ_j moves the n+1 slacks around a circle without passing one
+// another, so in class order the values of a row are in cyclic order, and equal
+// values are neighbours (unless they are the first and the last, which costs
+// one entry and changes nothing). Removing repeated neighbours leaves the
+// distinct values, and a map from classes to their places. All later rows of
+// the group are functions of these places.
+//
+// M(n) is n less the slack that C_{s,1} is constant at, for the first s where
+// it is; the list of row s holds all its values, because every class below the
+// count holds some d ≤ n.
+
+// word is the unsigned integer that slacks, classes and places are stored in.
+type word interface{ uint16 | uint32 }
+
+// lookup knows the classes of every group. It is the part of the algorithm that
+// depends on the size of n.
+type lookup[T word] interface {
+	// fits reports whether group s can be handled for n.
+	fits(s, first int) bool
+	// prepare makes the classes of group s known for the slacks 0, …, n and
+	// returns how many there are. In a group with s·2^(s−1) ≤ n it knows the
+	// slacks below s·2^(s−1), the others have no class, and the count is 0.
+	prepare(s, n int) int
+	// firstRow writes the values of the first full row m of group s, of which
+	// there are len(out). Groups s and s−1 are prepared.
+	firstRow(out []T, s, m, n int)
+	// block writes the entries lo ≤ i < hi of the rows m+1, …, to of g, which is
+	// group s, from the entries of row m and from group s−1, which is before.
+	// The lists are of one length, and those written lie one after the other.
+	block(g, before *group[T], s, m, to, lo, hi, n int)
+	// slack returns the slack that the value x of row m of group s stands for.
+	slack(x T, s, m int) int
+}
+
+// classes is the recursion on classes for all n: narrow where 16 bits suffice,
+// else wide.
+type classes struct {
+	narrow *classSolver[uint16]
+	wide   *classSolver[uint32]
+}
+
+func newClasses() *classes {
+	return &classes{
+		narrow: &classSolver[uint16]{look: &narrow{}, pad: narrowWords, mergeFirst: 8, mergeEvery: 4},
+		wide:   &classSolver[uint32]{look: newWide(wideBelow), mergeFirst: 6, mergeEvery: 4},
+	}
+}
+
+func (c *classes) solve(n int, p *poller) (result, error) {
+	if n <= narrowMax {
+		r, err := c.narrow.solve(n, p)
+		if !errors.Is(err, errDeep) {
+			return r, err
+		}
+	}
+	for {
+		r, err := c.wide.solve(n, p)
+		if !errors.Is(err, errDeep) {
+			return r, err
+		}
+		c.wide.look = newWide(2 * c.wide.look.(*wide).below)
+	}
+}
+
+// errDeep says that the stopping group lies further from the first full row
+// than a lookup can handle. For 64 rows that would take a coalescence slower
+// than any seen, where a handful of rows halves the number of values.
+var errDeep = errors.New("stopping group beyond the prepared rows")
+
+// classSolver is the recursion on classes with one kind of lookup.
+type classSolver[T word] struct {
+	look lookup[T]
+	// pad is how many words stay addressable beyond each list.
+	pad int
+	// mergeFirst and mergeEvery say after which rows values are merged, counted
+	// from the first full row: the first rows have hardly any equal values, and
+	// a merge costs about as much as two rows.
+	mergeFirst, mergeEvery int
+	// two holds the group in work and the one before it.
+	two [2]group[T]
+}
+
+// leastGroup returns the first s with s·2^(s−1) > n.
+func leastGroup(n int) int {
+	s := 1
+	for s<<(s-1) <= n {
+		s++
+	}
+	return s
+}
+
+// rowSum returns P_{2^m−1} of group s, the total weight of row m:
+// m·2^(m−1) + (s−m)·(2^m−1). It is used for rows up to the first full one, where
+// it is below 2n + s + 2, because P_{2^m−1} = 2·P_{2^(m−1)−1} + s−m+1 + (2^(m−1)−1)
+// and the weights are positive.
+func rowSum(s, m int) int { return m<<m>>1 + (s-m)*(1<<m-1) }
+
+// firstFull returns the first full row of group s ≥ leastGroup(n).
+func firstFull(s, n int) int {
+	m := 1
+	for rowSum(s, m) <= n {
+		m++
+	}
+	return m
+}
+
+// classLimits returns how many slacks, from 0, must have their class in group s
+// for n, and for how many it is found in advance, which is up to ahead more. A
+// walk of all 2^s − 1 steps resets slacks below s·2^(s−1) only.
+func classLimits(s, n, ahead int) (need, until int) {
+	need, until = n+1, n+1+ahead
+	if s < 28 { // s·2^(s−1) is beyond any n otherwise
+		need, until = min(need, s<<(s-1)), min(until, s<<(s-1))
+	}
+	return need, until
+}
+
+func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
+	least := leastGroup(n)
+	c.look.prepare(least-1, n)
+	before, g := &c.two[0], &c.two[1]
+	before.first = least // no row of group least−1 is full
+	work := int64(0)
+	for s := least; ; s++ {
+		k, err := c.group(s, n, g, before, p)
+		if err != nil {
+			return result{}, err
+		}
+		work += k
+		p.progress(min(float64(s-least+1)/(usualGroup(float64(n))-float64(least)+1), 1))
+		if list := g.list(g.rows[s]); same(list) {
+			return result{value: n - c.look.slack(list[0], s, s), group: s, work: work}, nil
+		}
+		before, g = g, before
+	}
+}
+
+const (
+	// tile is how many values go through the rows between two merges
+	// together, so that each row finds the one before it in the cache.
+	tile = 4096
+	// mergeLeast is the length of a list below which merging does not pay.
+	mergeLeast = 40
+)
+
+// group computes the full rows of group s into g, given group s−1, and returns
+// how many values it evaluated.
+func (c *classSolver[T]) group(s, n int, g, before *group[T], p *poller) (int64, error) {
+	first := firstFull(s, n)
+	if !c.look.fits(s, first) {
+		return 0, errDeep
+	}
+	count := c.look.prepare(s, n)
+	g.reset(s, first)
+	r := row{at: g.alloc(count, c.pad), n: count, ids: none, ids2: none}
+	c.look.firstRow(g.list(r), s, first, n)
+	g.rows[first] = r
+	work := int64(count)
+	for m := first; m < s; {
+		// Rows m+1, …, to have the places of row m; then comes a merge.
+		to := s
+		if r.n >= mergeLeast {
+			to = min(m+c.mergeEvery, s)
+			if m == first {
+				to = min(m+c.mergeFirst, s)
+			}
+		}
+		rows := to - m
+		at := g.alloc(rows*r.n, c.pad)
+		for k := m + 1; k <= to; k++ {
+			r.at = at
+			g.rows[k] = r
+			at += r.n
+		}
+		for lo := 0; lo < r.n; lo += tile {
+			hi := min(lo+tile, r.n)
+			c.look.block(g, before, s, m, to, lo, hi, n)
+			if err := p.spend(2 * (hi - lo) * rows); err != nil {
+				return 0, err
+			}
+		}
+		work += int64(rows) * int64(r.n)
+		if to < s {
+			r = g.merge(r, c.pad)
+			g.rows[to] = r
+		}
+		m = to
+	}
+	return work, nil
+}

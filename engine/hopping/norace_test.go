@@ -1,0 +1,5 @@
+//go:build !race
+
+package hopping
+
+const raceEnabled = false

@@ -1,0 +1,235 @@
+package hopping
+
+import (
+	"math/bits"
+	"sort"
+)
+
+const (
+	// wideBelow is the usual number of slacks below 0 that the tables know, a
+	// power of two.
+	wideBelow = 64
+	// wideMax is the largest n that the arithmetic allows: what is computed
+	// modulo 2^32 must be below 2^32 in truth. It is far from that, so that int
+	// may have 32 bits as well.
+	wideMax = 1 << 29
+	// wideKeep is the largest n for which the cells of all groups are kept for
+	// the next n.
+	wideKeep = 12_000_000
+)
+
+// wideGroup is the classes of group s, known for the slacks below known.
+//
+// The slacks from −below on are cut into cells of 2^shift, at most the smallest
+// weight, so that at most one class starts inside a cell. Let c be the class of
+// the first slack of a cell and o ≤ 2^shift the distance from there to the start
+// of the next class, or 2^shift if that is further. Slack number e of the cell
+// is in class
+//
+//	(c·2^shift + (2^shift − o) + e) >> shift,
+//
+// for e + 2^shift − o carries into bit shift exactly if e ≥ o. The biased slack
+// z = d + below is 2^shift·k + e in cell k, and entry k holds the bracket less
+// 2^shift·k + e modulo 2^32. So the class of z is (cell[z>>shift] + z) >> shift.
+// The bracket is below (c+3)·2^shift, and as c classes of 2^shift slacks or more
+// start before that cell, below n + 4·2^shift: 32 bits hold it.
+//
+// The cells of the slacks below 0 give the class of n.
+type wideGroup struct {
+	s     int
+	shift uint
+	cell  []uint32
+	known int
+}
+
+// wide is the lookup for large n.
+//
+// Slacks are stored with a bias: row m of group s stores d as
+// z = d + below − (s−m). Row m+1 of the group looks it up after σ_j with
+// j = s−m, and z is the biased slack of d − j, or lies in the cells that give the
+// class of n if d < j. Since row m of group s and row m+1 of group s+1 have the
+// same bias, what is found can be stored as it is.
+type wide struct {
+	below int
+	// keep has the groups by s as long as n ≤ keepTo. For larger n, pair has
+	// group s at s mod 2.
+	keepTo int
+	keep   []wideGroup
+	pair   [2]wideGroup
+	paired bool
+	// weights[i] is w(0) + … + w(i−1) modulo 2^32, so that P_i is
+	// s·i − weights[i].
+	weights []uint32
+}
+
+func newWide(below int) *wide {
+	return &wide{below: below, keepTo: wideKeep, weights: []uint32{0}}
+}
+
+func (l *wide) fits(s, first int) bool { return s-first <= l.below }
+
+func (l *wide) group(s int) *wideGroup {
+	if l.paired {
+		return &l.pair[s&1]
+	}
+	for len(l.keep) <= s {
+		l.keep = append(l.keep, wideGroup{})
+	}
+	return &l.keep[s]
+}
+
+func (l *wide) prepare(s, n int) int {
+	if l.paired = n > l.keepTo; l.paired {
+		l.keep = nil
+	}
+	g := l.group(s)
+	need, until := classLimits(s, n, n/64)
+	if g.s != s || g.known < need {
+		l.build(g, s, until)
+	}
+	if g.known <= n {
+		return 0
+	}
+	c := g.class(n + l.below)
+	for k := range l.below >> g.shift {
+		g.cell[k] = uint32(c-k) << g.shift
+	}
+	return c + 1
+}
+
+// class returns the class of a biased slack.
+func (g *wideGroup) class(z int) int {
+	return int((g.cell[z>>g.shift] + uint32(z)) >> g.shift)
+}
+
+// build finds the classes of group s for the slacks below until.
+func (l *wide) build(g *wideGroup, s, until int) {
+	// count classes have a slack below until, the smallest weight among them is
+	// s − w(2^a − 1) with the largest 2^a ≤ count.
+	for i := len(l.weights) - 1; s*i-int(l.weights[i]) < until; i++ {
+		l.weights = append(l.weights, l.weights[i]+uint32(bits.OnesCount(uint(i))))
+	}
+	count := sort.Search(len(l.weights)-1, func(i int) bool { return s*i-int(l.weights[i]) >= until })
+	least := s - (bits.Len(uint(count)) - 1)
+	g.s, g.shift = s, uint(bits.Len(uint(min(least, l.below)))-1)
+	h, mask := g.shift, 1<<g.shift-1
+	// A class of weight w ≤ s starts at most span = s>>h + 1 cells. Writing that
+	// many each time, to be overwritten by the classes that follow, avoids a
+	// branch that cannot be predicted.
+	span := s>>h + 1
+	g.cell = grow(g.cell, (l.below+until+s)>>h+span+1)
+	z := l.below
+	for i := range count {
+		k := (z + mask) >> h
+		for x, cells := uint32(i-k)<<h, g.cell[k:k+span]; len(cells) > 0; cells = cells[1:] {
+			cells[0] = x
+			x -= 1 << h
+		}
+		z += s - bits.OnesCount(uint(i))
+		g.cell[z>>h] += uint32(-z & mask)
+	}
+	g.known = z - l.below
+}
+
+// end returns P_{i+1} of group s.
+func (l *wide) end(s, i uint32) uint32 { return s*(i+1) - l.weights[i+1] }
+
+func (l *wide) bias(s, m int) uint32 { return uint32(l.below - (s - m)) }
+
+func (l *wide) firstRow(out []uint32, s, m, n int) {
+	half := 1<<(m-1) - 1
+	p, q := rowSum(s, m-1), rowSum(s-1, m-1)
+	us, ut := uint32(s), uint32(s-1)
+	g := l.group(s - 1)
+	// See narrow.firstRow. x is the biased slack after σ_j.
+	slide := uint32(n - p - (s - m + 1) + l.below)
+	edge := uint32(q + l.below)
+	top := uint32(n-q) + l.bias(s, m)
+	c, until := uint32(0), uint32(min(half, len(out)))
+	for ; c < until; c++ {
+		x := l.end(us, c) + slide
+		if x >= edge {
+			break
+		}
+		out[c] = top + l.end(ut, (g.cell[x>>g.shift]+x)>>g.shift)
+	}
+	for back := slide - edge + l.bias(s, m); c < until; c++ {
+		out[c] = l.end(us, c) + back
+	}
+	if half < len(out) {
+		tail := out[half:]
+		for i, w := range l.weights[:len(tail)] {
+			tail[i] = top + ut*uint32(i) - w
+		}
+	}
+}
+
+func (l *wide) block(g, before *group[uint32], s, m, to, lo, hi, n int) {
+	t := l.group(s - 1)
+	xs := g.mem[g.rows[m].at:][lo:hi]
+	at := g.rows[m+1].at
+	for k := m + 1; k <= to; k++ {
+		out := g.mem[at:][lo:hi]
+		if k <= before.first {
+			l.closed(out, xs, s-1, k-1, n)
+		} else {
+			r := before.rows[k-1]
+			list := before.list(r)
+			switch {
+			case r.ids == none:
+				wideApply(out, xs, t.cell, t.shift, list)
+			case r.ids2 == none:
+				wideApply1(out, xs, t.cell, t.shift, before.mem[r.ids:before.used], list)
+			default:
+				wideApply2(out, xs, t.cell, t.shift, before.mem[r.ids:before.used], before.mem[r.ids2:before.used], list)
+			}
+		}
+		xs = out
+		at += g.rows[k].n
+	}
+}
+
+// closed writes row m of group s, a closed form, at the biased slacks in xs.
+func (l *wide) closed(out, xs []uint32, s, m, n int) {
+	g := l.group(s)
+	us, q := uint32(s), rowSum(s, m)
+	below, edge := uint32(l.below), uint32(q+l.below)
+	top, bias := uint32(n-q)+l.bias(s, m), l.bias(s, m)
+	out = out[:len(xs)]
+	for i, x := range xs {
+		if x < below { // σ_j resets
+			x = uint32(n) + below
+		}
+		if x >= edge {
+			out[i] = x - edge + bias
+		} else {
+			out[i] = top + l.end(us, (g.cell[x>>g.shift]+x)>>g.shift)
+		}
+	}
+}
+
+func wideApply(out, xs, cell []uint32, h uint, list []uint32) {
+	h &= 31 // tells the compiler that the shift needs no check
+	out = out[:len(xs)]
+	for i, x := range xs {
+		out[i] = list[(cell[x>>h]+x)>>h]
+	}
+}
+
+func wideApply1(out, xs, cell []uint32, h uint, ids, list []uint32) {
+	h &= 31
+	out = out[:len(xs)]
+	for i, x := range xs {
+		out[i] = list[ids[(cell[x>>h]+x)>>h]]
+	}
+}
+
+func wideApply2(out, xs, cell []uint32, h uint, ids, ids2, list []uint32) {
+	h &= 31
+	out = out[:len(xs)]
+	for i, x := range xs {
+		out[i] = list[ids2[ids[(cell[x>>h]+x)>>h]]]
+	}
+}
+
+func (l *wide) slack(x uint32, s, m int) int { return int(x) - l.below + s - m }
