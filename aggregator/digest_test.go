@@ -33,37 +33,6 @@ func TestLines(t *testing.T) {
 	})
 }
 
-func TestPutInt(t *testing.T) {
-	var b [24]byte
-	try := func(v int64) {
-		t.Helper()
-		if got, want := string(b[:putInt(b[:], 0, v)]), fmt.Sprint(v); got != want {
-			t.Errorf("putInt(%d) = %s", v, got)
-		}
-	}
-	for _, p := range pow10 {
-		for d := int64(-2); d <= 2; d++ {
-			try(int64(p) + d)
-			try(-int64(p) + d)
-		}
-	}
-	for k := range 64 {
-		for d := int64(-2); d <= 2; d++ {
-			try(1<<k + d)
-		}
-	}
-	var d decimal
-	for _, lo := range []int64{0, 8, 99_990, 9_999_990, 99_999_990, 999_999_999_990, engine.MaxN - 5} {
-		d.set(lo)
-		for n := lo; n < lo+30; n++ {
-			if got, want := string(b[:d.put(b[:], 0)]), fmt.Sprint(n); got != want {
-				t.Errorf("counter at %d is %s", n, got)
-			}
-			d.inc(n + 1)
-		}
-	}
-}
-
 // BenchmarkTextDigest measures the lines of values of 18 digits.
 func BenchmarkTextDigest(b *testing.B) {
 	p := engine.Piece{Lo: 1_000_000_001, Narrow: make([]int64, 1024)}
