@@ -105,6 +105,19 @@ func (p *planner) requeue(s stretch) {
 	}
 }
 
+// blame splits a stretch into its first unfinished cell or point and all after
+// it.
+func (p *planner) blame(s stretch) (bad, rest stretch) {
+	if i := p.ledger.NextOpen(s.first); i < s.last {
+		return stretch{first: i, last: i + 1}, stretch{first: i + 1, last: s.last, points: s.points}
+	}
+	k := slices.IndexFunc(s.points, func(n int64) bool { return !p.ledger.PointDone(n) })
+	if k < 0 {
+		return stretch{}, stretch{}
+	}
+	return stretch{points: s.points[k : k+1]}, stretch{points: s.points[k+1:]}
+}
+
 // open returns whether any of the stretch is unfinished.
 func (p *planner) open(s stretch) bool {
 	if p.ledger.NextOpen(s.first) < s.last {

@@ -142,15 +142,34 @@ func (f *Feeder) bisect(ctx context.Context, id string, o *outstanding, s stretc
 	return nil
 }
 
-// failed handles an engine's error: the cells are tried again, by whichever
-// worker comes, until MaxAttempts.
+// maxIsolated bounds the work of finding single bad cells: when this many
+// stretches have failed, something other than their n is wrong.
+const maxIsolated = 100
+
+// failed handles an engine's error. Cells are computed and committed in order,
+// so the first unfinished one is to blame: it is tried again alone, by whichever
+// worker comes, until MaxAttempts, and the rest goes on without it.
 func (f *Feeder) failed(ctx context.Context, id string, o *outstanding) error {
-	if o.task.Attempt+1 < f.opts.MaxAttempts {
-		f.opts.Log.Warn("task failed, trying again", "task", id, "worker", o.beat.Worker, "err", o.beat.Error)
+	p, s := o.lane.plan, stretchOf(o.lane.sweep, o.task)
+	bad, rest := p.blame(s)
+	single := len(rest.points) == 0 && p.ledger.NextOpen(rest.first) >= rest.last
+	switch {
+	case single && o.task.Attempt+1 >= f.opts.MaxAttempts, f.failures >= maxIsolated:
+		return f.fail(ctx, id, o)
+	case single:
+		f.opts.Log.Warn("cell failed, trying again", "task", id, "worker", o.beat.Worker, "err", o.beat.Error)
 		f.again(id, o, 0)
 		return nil
 	}
-	return f.fail(ctx, id, o)
+	f.opts.Log.Warn("task failed, its first unfinished cell is tried alone", "task", id, "worker", o.beat.Worker, "err", o.beat.Error)
+	f.forget(id)
+	p.release(s)
+	p.hold(bad)
+	p.hold(rest)
+	bad.attempt = 1 // it has failed once
+	p.requeue(bad)
+	p.requeue(rest)
+	return nil
 }
 
 // fail gives up the unfinished cells of a task.
