@@ -120,9 +120,12 @@ func (x Int128) Append(b []byte) []byte {
 	hi := uint64(m.Hi)
 	q1, r := hi/e19, hi%e19
 	q0, r0 := bits.Div64(r, m.Lo, e19)
-	if q1 == 0 {
+	switch {
+	case q1 == 0 && q0 == 0: // from 2^63 up to 10^19
+		return strconv.AppendUint(b, r0, 10)
+	case q1 == 0:
 		b = strconv.AppendUint(b, q0, 10)
-	} else {
+	default:
 		// hi < 2^64 < 2·10^19, so q1 is 1 and the quotient q1·2^64 + q0 is
 		// below 2^65: one more step suffices.
 		q2, r1 := bits.Div64(q1, q0, e19)

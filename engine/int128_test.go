@@ -11,7 +11,8 @@ var two128 = new(big.Int).Lsh(big.NewInt(1), 128)
 
 func genInt128(t *rapid.T, name string) Int128 {
 	edge := rapid.SampledFrom([]Int128{{}, {0, 1}, {-1, ^uint64(0)}, {0, ^uint64(0)}, {1, 0}, {-1, 0},
-		{-1 << 63, 0}, {1<<63 - 1, ^uint64(0)}, {5, 10_000_000_000_000_000_000}})
+		{-1 << 63, 0}, {1<<63 - 1, ^uint64(0)}, {5, 10_000_000_000_000_000_000},
+		{0, 1 << 63}, {-1, 1<<63 - 1}, {0, 9_999_999_999_999_999_999}, {0, 10_000_000_000_000_000_000}, {-1, 8_446_744_073_709_551_617}})
 	any := rapid.Custom(func(t *rapid.T) Int128 {
 		return Int128{rapid.Int64().Draw(t, "hi"), rapid.Uint64().Draw(t, "lo")}
 	})
