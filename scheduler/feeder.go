@@ -80,6 +80,9 @@ type Options struct {
 	MaxAttempts int
 	// MaxDeaths is how many workers may fall silent over a cell, 5.
 	MaxDeaths int
+	// Dead, if set, reports whether a worker is known to be gone, such as a
+	// process of this machine that no longer exists. A wrong yes costs time only.
+	Dead func(worker string) bool
 	// OnProgress, if set, is called after every look with a snapshot.
 	OnProgress func(Progress)
 	Log        *slog.Logger

@@ -62,7 +62,7 @@ func (f *Feeder) judge(ctx context.Context, id string, o *outstanding, now time.
 		return f.ended(ctx, id, o)
 	case o.beating:
 		if f.lost(o, now) {
-			f.opts.Log.Warn("worker lost, giving its cells out again", "task", id, "worker", o.beat.Worker)
+			f.opts.Log.Info("worker lost, giving its cells out again", "task", id, "worker", o.beat.Worker)
 			f.withdraw(o.task)
 			return f.died(ctx, id, o)
 		}
@@ -71,14 +71,15 @@ func (f *Feeder) judge(ctx context.Context, id string, o *outstanding, now time.
 	return f.lookup(ctx, id, o)
 }
 
-// lost reports whether the worker of a beating task is gone: it said goodbye,
-// or it has been silent for too long while it could have spoken.
+// lost reports whether the worker of a beating task is gone: it is known to be
+// dead, it said goodbye, or it has been silent for too long while it could have
+// spoken.
 func (f *Feeder) lost(o *outstanding, now time.Time) bool {
 	if time.Now().Before(f.graceUntil) {
 		return false
 	}
 	silent := time.Duration(now.UnixMilli()-o.beat.AtMs) * time.Millisecond
-	if silent > f.opts.SilenceAfter {
+	if silent > f.opts.SilenceAfter || (f.opts.Dead != nil && f.opts.Dead(o.beat.Worker)) {
 		return true
 	}
 	// A worker is on the list before its first task, so one that is not has
@@ -221,7 +222,7 @@ func (f *Feeder) lookup(ctx context.Context, id string, o *outstanding) error {
 			o.active = now
 		}
 		if now.Sub(o.active) > f.opts.SilenceAfter {
-			f.opts.Log.Warn("task taken but silent, giving its cells out again", "task", id)
+			f.opts.Log.Info("task taken but silent, giving its cells out again", "task", id)
 			return f.died(ctx, id, o)
 		}
 		return nil

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nsweep/nsweep/config"
+	"github.com/nsweep/nsweep/engine"
+)
+
+// computeOptions are the flags of compute.
+type computeOptions struct {
+	algorithm             string
+	params                []string
+	json, detail, summary bool
+}
+
+func (a *app) computeCmd() *cobra.Command {
+	var o computeOptions
+	c := &cobra.Command{
+		Use:   "compute ENGINE N…",
+		Short: "Compute values at once, without a store",
+		Long: `Computes values in this process and prints a line "n value" for each. N is a
+number (1000000, 1_000_000, 1e6 or 10^6) or a range such as 1..1000.`,
+		Example: `  nsweep compute hopping 1..20
+  nsweep compute bezout 1e9 10^12
+  nsweep compute hopping 905 --detail
+  nsweep compute bezout 100000000..100001000 --summary
+  nsweep compute hopping 20 --algorithm labels`,
+		Args: cobra.MinimumNArgs(2),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return a.reg.Names(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.compute(cmd.Context(), args[0], args[1:], o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.algorithm, "algorithm", "", "how to compute (default: the engine's choice)")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of the engine, NAME=INTEGER (may be repeated)")
+	f.BoolVar(&o.json, "json", false, "one JSON object a line; numbers above 2^53 as strings")
+	f.BoolVar(&o.detail, "detail", false, "facts about the computation of each n")
+	f.BoolVar(&o.summary, "summary", false, "only count, first, last, least, greatest and sum")
+	c.MarkFlagsMutuallyExclusive("detail", "summary")
+	c.RegisterFlagCompletionFunc("algorithm", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		eng, err := a.reg.Get(args[0])
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return eng.Info().AlgorithmNames(), cobra.ShellCompDirectiveNoFileComp
+	})
+	return c
+}
+
+func (a *app) compute(ctx context.Context, name string, ns []string, o computeOptions) error {
+	eng, err := a.reg.Get(name)
+	if err != nil {
+		return coded(codeUsage, err)
+	}
+	params, err := parseParams(o.params)
+	if err != nil {
+		return err
+	}
+	var works []engine.Work
+	for _, s := range ns {
+		lo, hi, err := parseRange(s)
+		if err != nil {
+			return err
+		}
+		w, err := eng.Resolve(engine.Work{Algorithm: o.algorithm, Params: params, Lo: lo, Hi: hi})
+		if err != nil {
+			return coded(codeUsage, err)
+		}
+		works = append(works, w)
+	}
+	out := bufio.NewWriterSize(a.out, 1<<16)
+	p := valuePrinter{out: out, json: o.json}
+	var sum summary
+	for _, w := range works {
+		switch {
+		case o.detail:
+			err = a.detail(ctx, eng, w, out, o.json)
+		case o.summary:
+			err = eng.Compute(ctx, w, engine.Sink{Emit: sum.add, Warn: a.warn})
+		default:
+			err = eng.Compute(ctx, w, engine.Sink{Emit: p.print, Warn: a.warn})
+		}
+		if err != nil {
+			out.Flush()
+			return err
+		}
+	}
+	if o.summary {
+		sum.print(out, o.json)
+	}
+	return out.Flush()
+}
+
+func (a *app) warn(msg string) { fmt.Fprintf(a.err, "nsweep: %s\n", msg) }
+
+// parseParams reads NAME=INTEGER.
+func parseParams(list []string) (engine.Params, error) {
+	p := engine.Params{}
+	for _, s := range list {
+		name, text, ok := strings.Cut(s, "=")
+		if !ok {
+			return nil, usagef("--param %s: want NAME=INTEGER", s)
+		}
+		v, err := config.ParseInt(text)
+		if err != nil {
+			return nil, usagef("--param %s: %v", s, err)
+		}
+		if !v.IsInt64() {
+			return nil, usagef("--param %s: does not fit 64 bits", s)
+		}
+		p[name] = v.Int64()
+	}
+	return p, nil
+}
+
+// parseRange reads "n" or "from..to" as [lo, hi).
+func parseRange(s string) (lo, hi int64, err error) {
+	from, to, ranged := strings.Cut(s, "..")
+	if !ranged {
+		to = from
+	}
+	if lo, err = parseN(from); err != nil {
+		return 0, 0, err
+	}
+	if hi, err = parseN(to); err != nil {
+		return 0, 0, err
+	}
+	if hi < lo {
+		return 0, 0, usagef("range %s runs backwards", s)
+	}
+	return lo, hi + 1, nil
+}
+
+// parseN reads one n, 1 … engine.MaxN.
+func parseN(s string) (int64, error) {
+	v, err := config.ParseInt(s)
+	if err != nil {
+		return 0, usagef("n = %s: %v", s, err)
+	}
+	if v.Sign() <= 0 || v.Cmp(big.NewInt(engine.MaxN)) > 0 {
+		return 0, usagef("n = %s is not within 1…%d", s, engine.MaxN)
+	}
+	return v.Int64(), nil
+}
+
+// valuePrinter prints values as they come.
+type valuePrinter struct {
+	out  *bufio.Writer
+	json bool
+	buf  []byte
+}
+
+func (p *valuePrinter) print(piece engine.Piece) error {
+	for i := range piece.Len() {
+		n, v := piece.Lo+int64(i), piece.At(i)
+		if p.json {
+			p.buf = fmt.Appendf(p.buf[:0], `{"n":%s,"value":%s}`, jsonInt(engine.Int128From(n)), jsonInt(v))
+		} else {
+			p.buf = engine.Int128From(n).Append(p.buf[:0])
+			p.buf = append(p.buf, ' ')
+			p.buf = v.Append(p.buf)
+		}
+		p.buf = append(p.buf, '\n')
+		if _, err := p.out.Write(p.buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonInt writes an integer so that no JSON reader loses a digit: as a number
+// up to 2^53, as a string beyond.
+func jsonInt(v engine.Int128) string {
+	const exact = 1 << 53
+	if n, ok := v.Int64(); ok && n <= exact && n >= -exact {
+		return v.String()
+	}
+	return `"` + v.String() + `"`
+}
+
+// detail prints the facts about every n of the work.
+func (a *app) detail(ctx context.Context, eng engine.Engine, w engine.Work, out io.Writer, asJSON bool) error {
+	d, ok := eng.(engine.Detailer)
+	if !ok {
+		return usagef("engine %s has no details to show", eng.Info().Name)
+	}
+	for n := w.Lo; n < w.Hi; n++ {
+		one := w
+		one.Lo, one.Hi = n, n+1
+		v, facts, err := d.Detail(ctx, one)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			m := map[string]any{"n": json.RawMessage(jsonInt(engine.Int128From(n))), "value": json.RawMessage(jsonInt(v))}
+			for _, f := range facts {
+				m[f.Name] = f.Value
+			}
+			b, err := json.Marshal(m)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%s\n", b)
+			continue
+		}
+		fmt.Fprintf(out, "%d %s", n, v)
+		for _, f := range facts {
+			fmt.Fprintf(out, "  %s=%s", f.Name, f.Value)
+		}
+		fmt.Fprintln(out)
+	}
+	return nil
+}
+
+// summary folds values into a few numbers.
+type summary struct {
+	count             int64
+	first, last       [2]string
+	least, greatest   engine.Int128
+	leastN, greatestN int64
+	total             big.Int
+	chunk             engine.Int128
+	pending           int
+}
+
+func (s *summary) add(p engine.Piece) error {
+	for i := range p.Len() {
+		n, v := p.Lo+int64(i), p.At(i)
+		if s.count == 0 {
+			s.first = [2]string{fmt.Sprint(n), v.String()}
+		}
+		if s.count == 0 || v.Cmp(s.least) < 0 {
+			s.least, s.leastN = v, n
+		}
+		if s.count == 0 || v.Cmp(s.greatest) > 0 {
+			s.greatest, s.greatestN = v, n
+		}
+		s.count++
+		s.add1(v)
+	}
+	if k := p.Len(); k > 0 {
+		s.last = [2]string{fmt.Sprint(p.Lo + int64(k) - 1), p.At(k - 1).String()}
+	}
+	return nil
+}
+
+// add1 sums in 128 bits while values fit 64 bits: 2^32 of them stay below
+// 2^96. Others go to the big total at once.
+func (s *summary) add1(v engine.Int128) {
+	if _, ok := v.Int64(); !ok {
+		s.total.Add(&s.total, v.Big())
+		return
+	}
+	s.chunk = s.chunk.Add(v)
+	if s.pending++; s.pending == 1<<30 {
+		s.flush()
+	}
+}
+
+func (s *summary) flush() {
+	s.total.Add(&s.total, s.chunk.Big())
+	s.chunk, s.pending = engine.Int128{}, 0
+}
+
+func (s *summary) print(out io.Writer, asJSON bool) {
+	s.flush()
+	if asJSON {
+		fmt.Fprintf(out, `{"count":%d,"first":{"n":"%s","value":"%s"},"last":{"n":"%s","value":"%s"},"least":{"n":"%d","value":"%s"},"greatest":{"n":"%d","value":"%s"},"sum":"%s"}`+"\n",
+			s.count, s.first[0], s.first[1], s.last[0], s.last[1], s.leastN, s.least, s.greatestN, s.greatest, s.total.String())
+		return
+	}
+	fmt.Fprintf(out, "count    %d\nfirst    f(%s) = %s\nlast     f(%s) = %s\nleast    f(%d) = %s\ngreatest f(%d) = %s\nsum      %s\n",
+		s.count, s.first[0], s.first[1], s.last[0], s.last[1], s.leastN, s.least, s.greatestN, s.greatest, s.total.String())
+}

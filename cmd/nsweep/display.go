@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/scheduler"
+)
+
+// display shows how a run goes on. Update never blocks for long.
+type display interface {
+	Update(scheduler.Progress)
+	Note(line string)
+	Close()
+}
+
+// newDisplay returns live bars on a terminal and plain lines elsewhere.
+func (a *app) newDisplay(run jobs.Run) display {
+	if terminal(a.err) {
+		return newBars(a.err, run)
+	}
+	return &lines{out: a.err, every: 10 * time.Second, last: time.Now(), pace: newPace()}
+}
+
+// pace turns snapshots into speeds and times left.
+type pace struct {
+	begin time.Time
+	first map[string]scheduler.SweepProgress
+}
+
+func newPace() *pace {
+	return &pace{begin: time.Now(), first: map[string]scheduler.SweepProgress{}}
+}
+
+// at returns values a second since the begin and the time left. The time left
+// goes by the cost model: by the measured pace once a twentieth of the work is
+// done here, by the calibrated estimate before.
+func (p *pace) at(s scheduler.SweepProgress, slots int) (rate float64, left time.Duration) {
+	f, ok := p.first[s.Name]
+	if !ok {
+		p.first[s.Name], f = s, s
+	}
+	elapsed := time.Since(p.begin).Seconds()
+	if elapsed > 0 {
+		rate = float64(s.Done-f.Done) / elapsed
+	}
+	ns := s.OpenNs / float64(max(slots, 1))
+	if did := f.OpenNs - s.OpenNs; did > f.OpenNs/20 && elapsed > 1 {
+		ns = elapsed * 1e9 * s.OpenNs / did
+	}
+	return rate, time.Duration(ns)
+}
+
+// fractionDone returns how much of the sweep is done by the cost model, 0 to 1.
+func fractionDone(s scheduler.SweepProgress) float64 {
+	switch {
+	case s.Done >= s.Total:
+		return 1
+	case s.TotalNs > 0:
+		return min(1, max(0, 1-s.OpenNs/s.TotalNs))
+	case s.Total > 0:
+		return float64(s.Done) / float64(s.Total)
+	}
+	return 1
+}
+
+// describe writes one sweep's line of figures.
+func describe(s scheduler.SweepProgress, rate float64, left time.Duration) string {
+	t := fmt.Sprintf("%s/%s n", group(s.Done), group(s.Total))
+	if s.Done < s.Total {
+		t += fmt.Sprintf("  %s n/s  %s left", group(int64(rate)), duration(left))
+	}
+	return t
+}
+
+// lines prints a line a sweep now and then.
+type lines struct {
+	out   io.Writer
+	every time.Duration
+	mu    sync.Mutex
+	last  time.Time
+	pace  *pace
+	ended map[string]bool
+}
+
+func (l *lines) Update(p scheduler.Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	due := time.Since(l.last) >= l.every
+	for _, s := range p.Sweeps {
+		rate, left := l.pace.at(s, p.Slots)
+		full := s.Done >= s.Total
+		if l.ended[s.Name] || (!due && !full) {
+			continue
+		}
+		if full {
+			if l.ended == nil {
+				l.ended = map[string]bool{}
+			}
+			l.ended[s.Name] = true
+		}
+		fmt.Fprintf(l.out, "%s: %3.0f %%  %s\n", s.Name, 100*fractionDone(s), describe(s, rate, left))
+	}
+	if due {
+		l.last = time.Now()
+	}
+}
+
+func (l *lines) Note(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.out, line)
+}
+
+func (l *lines) Close() {}
+
+// barSteps is the resolution of a bar.
+const barSteps = 10000
+
+// bars shows a live bar for each sweep.
+type bars struct {
+	p    *mpb.Progress
+	pace *pace
+
+	mu   sync.Mutex
+	bar  map[string]*mpb.Bar
+	text map[string]string
+}
+
+func newBars(out io.Writer, run jobs.Run) *bars {
+	b := &bars{p: mpb.New(mpb.WithOutput(out), mpb.WithWidth(32), mpb.WithRefreshRate(150*time.Millisecond)),
+		pace: newPace(), bar: map[string]*mpb.Bar{}, text: map[string]string{}}
+	width := 0
+	for _, s := range run.Sweeps {
+		width = max(width, len(s.Name))
+	}
+	for _, s := range run.Sweeps {
+		name := s.Name
+		b.bar[name] = b.p.New(barSteps, mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("").Padding("░"),
+			mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-*s ", width, name))),
+			mpb.AppendDecorators(decor.Any(func(st decor.Statistics) string {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				return fmt.Sprintf(" %3d %%  %s", st.Current*100/barSteps, b.text[name])
+			})))
+	}
+	return b
+}
+
+func (b *bars) Update(p scheduler.Progress) {
+	for _, s := range p.Sweeps {
+		rate, left := b.pace.at(s, p.Slots)
+		b.mu.Lock()
+		bar := b.bar[s.Name]
+		b.text[s.Name] = describe(s, rate, left)
+		b.mu.Unlock()
+		if bar != nil {
+			bar.SetCurrent(int64(fractionDone(s) * barSteps))
+		}
+	}
+}
+
+// Note writes a line above the bars.
+func (b *bars) Note(line string) { fmt.Fprintln(b.p, line) }
+
+// Close leaves the bars as they are and ends the drawing.
+func (b *bars) Close() {
+	for _, bar := range b.bar {
+		bar.Abort(false)
+	}
+	b.p.Wait()
+}
+
+// group writes an integer with thin groups of thousands, as in 1,234,567.
+func group(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	if n < 0 {
+		return s
+	}
+	var parts []string
+	for len(s) > 3 {
+		parts = append([]string{s[len(s)-3:]}, parts...)
+		s = s[:len(s)-3]
+	}
+	return strings.Join(append([]string{s}, parts...), ",")
+}
+
+// duration writes a time in two units at most.
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	case d < 100*365*24*time.Hour:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	}
+	return "centuries"
+}
+
+// storeProgress makes a snapshot from the store's counters alone, for a run
+// that another process leads.
+func storeProgress(ctx context.Context, st *opened, name string) (scheduler.Progress, error) {
+	run, err := st.Run(ctx, name)
+	if err != nil {
+		return scheduler.Progress{}, err
+	}
+	counts, err := st.Counts(ctx, run.ID)
+	if err != nil {
+		return scheduler.Progress{}, err
+	}
+	p := scheduler.Progress{Run: run.ID, At: time.Now()}
+	for _, s := range run.Sweeps {
+		c := counts[s.Name]
+		p.Sweeps = append(p.Sweeps, scheduler.SweepProgress{Name: s.Name, Done: c.Values, Total: s.Set.Count(),
+			DoneCells: c.Cells, TotalCells: s.CellCount(), Repeated: c.Repeated})
+	}
+	return p, nil
+}

@@ -1,0 +1,30 @@
+//go:build nsweep_testengine
+
+package main
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/internal/testengine"
+)
+
+// extraEngines adds the test engine, set up by NSWEEP_TOY_ variables.
+func extraEngines() []engine.Engine {
+	perCell, _ := time.ParseDuration(os.Getenv("NSWEEP_TOY_PER_CELL"))
+	return []engine.Engine{testengine.New(testengine.Options{
+		Version: int(envInt("NSWEEP_TOY_VERSION")), Cell: envInt("NSWEEP_TOY_CELL"), PerCell: perCell,
+		Deaf: os.Getenv("NSWEEP_TOY_DEAF") != "", FailAt: envInt("NSWEEP_TOY_FAIL_AT"), PanicAt: envInt("NSWEEP_TOY_PANIC_AT"),
+		KillAt: envInt("NSWEEP_TOY_KILL_AT"), WrongEvery: envInt("NSWEEP_TOY_WRONG_EVERY"),
+	})}
+}
+
+func envInt(name string) int64 {
+	v, _ := strconv.ParseInt(os.Getenv(name), 10, 64)
+	return v
+}
+
+// speedup divides the intervals of heartbeats and locks.
+func speedup() int { return max(1, int(envInt("NSWEEP_TEST_SPEEDUP"))) }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// ensured says what became of an experiment in the store.
+type ensured struct {
+	run jobs.Run
+	// fresh: begun from nothing. extended: same epoch, new plan. done: complete
+	// already, with nothing new to do.
+	fresh, extended, done bool
+	// before is what was finished before.
+	before map[string]jobs.Counts
+}
+
+// ensureRun makes the store hold a run of these sweeps in state running, or
+// finds that it is complete already. Values that are there are kept unless
+// fresh is set or they are values of something else, which is refused.
+func ensureRun(ctx context.Context, st *opened, name string, sweeps []jobs.Sweep, fresh bool) (ensured, error) {
+	run, err := st.Run(ctx, name)
+	switch {
+	case errors.Is(err, jobs.ErrNoRun):
+		run, err = st.Create(ctx, jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: sweeps})
+		if errors.Is(err, jobs.ErrRunExists) {
+			return ensureRun(ctx, st, name, sweeps, fresh) // another process was faster
+		}
+		return ensured{run: run, fresh: true, before: map[string]jobs.Counts{}}, err
+	case err != nil:
+		return ensured{}, err
+	case fresh:
+		run, err = st.Replace(ctx, run.ID, jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: sweeps})
+		return ensured{run: run, fresh: true, before: map[string]jobs.Counts{}}, err
+	}
+	if err := sameValues(run, sweeps); err != nil {
+		return ensured{}, err
+	}
+	e := ensured{run: run}
+	same := samePlan(run.Sweeps, sweeps)
+	switch {
+	case same && run.State == jobs.Complete && len(run.Result) > 0:
+		e.done = true
+	case same && run.State == jobs.Running:
+	default:
+		// A new plan, or a run that ended or pauses and is wanted again.
+		if run.State == jobs.Failed {
+			if err := st.ClearFailures(ctx, run.ID); err != nil {
+				return ensured{}, err
+			}
+		}
+		m := run.Manifest
+		m.Sweeps = sweeps
+		if e.run, err = st.Update(ctx, m); err != nil {
+			return ensured{}, err
+		}
+		e.extended = !same
+	}
+	e.before, err = st.Counts(ctx, run.ID)
+	return e, err
+}
+
+// sameValues refuses to go on where stored values are values of something else.
+func sameValues(run jobs.Run, sweeps []jobs.Sweep) error {
+	var lines []string
+	for _, s := range sweeps {
+		if old, ok := run.Sweep(s.Name); ok {
+			lines = append(lines, old.Differences(s)...)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return coded(codeUsage, fmt.Errorf("%s\nrun %s keeps its values; --fresh starts it anew and deletes them", strings.Join(lines, "\n"), run.ID.Name))
+}
+
+// samePlan reports whether the sweeps are the same in everything.
+func samePlan(a, b []jobs.Sweep) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/nsweep/nsweep/aggregator"
+	"github.com/nsweep/nsweep/config"
+	"github.com/nsweep/nsweep/store"
+)
+
+// The exit codes. The table in docs/ARCHITECTURE.md is tested against them.
+const (
+	codeDone        = 0 // done and checked
+	codeFailed      = 1 // something went wrong
+	codeUsage       = 2 // bad usage or experiment; nothing was stored
+	codeMismatch    = 3 // a checkpoint, verification or comparison does not hold
+	codeStopped     = 4 // stopped before completion, resumable
+	codeUnreachable = 5 // Redis out of reach or unfit
+)
+
+// codedError carries an exit code. With quiet set the message was shown already.
+type codedError struct {
+	code  int
+	err   error
+	quiet bool
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+// usagef returns an error of bad usage.
+func usagef(format string, args ...any) error {
+	return &codedError{code: codeUsage, err: fmt.Errorf(format, args...)}
+}
+
+// coded returns err with an exit code.
+func coded(code int, err error) error { return &codedError{code: code, err: err} }
+
+// exitCode maps an error to the table.
+func exitCode(err error) int {
+	var c *codedError
+	var conf *config.Error
+	var miss *aggregator.MismatchError
+	var rot *aggregator.CorruptError
+	var down *store.UnreachableError
+	var unfit *store.UnfitError
+	switch {
+	case err == nil:
+		return codeDone
+	case errors.As(err, &c):
+		return c.code
+	case errors.As(err, &conf):
+		return codeUsage
+	case errors.As(err, &miss), errors.As(err, &rot):
+		return codeMismatch
+	case errors.As(err, &down), errors.As(err, &unfit):
+		return codeUnreachable
+	case errors.Is(err, context.Canceled):
+		return codeStopped
+	}
+	return codeFailed
+}
+
+// showError prints an error, one line each.
+func showError(w io.Writer, err error) {
+	var c *codedError
+	if err == nil || (errors.As(err, &c) && c.quiet) {
+		return
+	}
+	for _, line := range strings.Split(strings.TrimRight(err.Error(), "\n"), "\n") {
+		fmt.Fprintf(w, "nsweep: %s\n", line)
+	}
+}

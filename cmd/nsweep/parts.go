@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/nsweep/nsweep/config"
+	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/scheduler"
+	"github.com/nsweep/nsweep/worker"
+)
+
+// timings are the intervals that tests shorten.
+type timings struct {
+	beat, silence, lookup, grace, lead, drain time.Duration
+}
+
+// intervals returns the defaults, divided by NSWEEP_TEST_SPEEDUP where a test
+// build sets it.
+func intervals() timings {
+	k := time.Duration(speedup())
+	return timings{
+		beat: 5 * time.Second / k, silence: 35 * time.Second / k, lookup: 5 * time.Second / k,
+		grace: 12 * time.Second / k, lead: 10 * time.Second / k, drain: 30 * time.Second,
+	}
+}
+
+// self introduces this process.
+func self(slots int) jobs.Worker {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	var b [4]byte
+	rand.Read(b[:]) // never fails since Go 1.24
+	return jobs.Worker{
+		ID: fmt.Sprintf("%s:%d:%s", host, os.Getpid(), hex.EncodeToString(b[:])), Host: host, PID: os.Getpid(), Slots: slots,
+	}
+}
+
+// deadHere reports whether the worker was a process of this machine that is
+// gone. It spares a run that is started again after a kill the wait for the
+// silence of its own past.
+func deadHere(worker string) bool {
+	host, rest, _ := strings.Cut(worker, ":")
+	text, _, _ := strings.Cut(rest, ":")
+	pid, err := strconv.Atoi(text)
+	here, herr := os.Hostname()
+	if err != nil || herr != nil || pid <= 0 || host != here {
+		return false
+	}
+	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+// slots returns the number of tasks at a time.
+func slots(w config.Workers) int {
+	if w.Concurrency > 0 {
+		return w.Concurrency
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// newWorker builds a worker and its asynq server on the given queues.
+func (a *app) newWorker(st *opened, me jobs.Worker) (*worker.Worker, *asynq.Server) {
+	t := intervals()
+	log := a.log().With("worker", me.ID)
+	queues := map[string]int{}
+	for _, q := range me.Queues {
+		queues[q] = 1
+	}
+	w := worker.New(st.Store, a.reg, worker.Options{Self: me, BeatEvery: t.beat, SaveEvery: 6 * t.beat, Log: log})
+	srv := asynq.NewServerFromRedisClient(st.Client(), jobs.ServerConfig(queues, me.Slots, t.drain, log))
+	return w, srv
+}
+
+// queues returns the queues of the named engines.
+func (a *app) queues(engines []string) ([]string, error) {
+	var qs []string
+	for _, name := range engines {
+		e, err := a.reg.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		qs = append(qs, e.Info().Queue())
+	}
+	return qs, nil
+}
+
+// newService builds the scheduler. The transport's client and inspector share
+// the store's connections, which are closed last.
+func (a *app) newService(st *opened, owner string, model *scheduler.Model, onProgress func(scheduler.Progress)) *scheduler.Service {
+	t := intervals()
+	client := asynq.NewClientFromRedisClient(st.Client())
+	inspector := asynq.NewInspectorFromRedisClient(st.Client())
+	return &scheduler.Service{
+		Store: st.Store, Queue: jobs.NewTransport(client, inspector), Model: model,
+		NewChecker: func(run jobs.Run) scheduler.Checker { return newChecker(st.Store, run) },
+		Options: scheduler.Options{
+			Owner: owner, SilenceAfter: t.silence, LookupAfter: t.lookup, Grace: t.grace, LeadFor: t.lead,
+			Dead: deadHere, OnProgress: onProgress, Log: a.log(),
+		},
+	}
+}
+
+// wait blocks for d or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

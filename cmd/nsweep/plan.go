@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nsweep/nsweep/scheduler"
+)
+
+// planRow is one sweep in the JSON of plan.
+type planRow struct {
+	Sweep       string  `json:"sweep"`
+	N           string  `json:"n"`
+	Values      int64   `json:"values"`
+	Cells       int64   `json:"cells"`
+	Tasks       int64   `json:"tasks"`
+	CoreSeconds float64 `json:"core_seconds"`
+	Seconds     float64 `json:"seconds"`
+	Shortest    float64 `json:"shortest_task_seconds"`
+	Longest     float64 `json:"longest_task_seconds"`
+	Bytes       int64   `json:"redis_bytes"`
+}
+
+func (a *app) planCmd() *cobra.Command {
+	var o runOptions
+	var asJSON bool
+	var n int
+	c := &cobra.Command{
+		Use:   "plan [FILE]",
+		Short: "Show cells, tasks, cost, time and memory of an experiment",
+		Long: `Checks an experiment and shows what it would take: cells, tasks, time of one core,
+time with the given slots, and memory in Redis. It touches no store. Costs are
+calibrated by a measurement of a few hundredths of a second for each engine.`,
+		Example: `  nsweep plan overnight
+  nsweep plan my.yaml --slots 40
+  nsweep plan --set sweeps.hopping.n.to=1e5 --json`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: experimentArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.plan(cmd.Context(), first(args), o.sets, n, asJSON)
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.sets, "set", nil, "change the experiment, PATH=VALUE (may be repeated)")
+	f.BoolVar(&asJSON, "json", false, "as JSON")
+	f.IntVar(&n, "slots", 0, "slots of all workers together (default: the cores of this machine)")
+	return c
+}
+
+func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON bool) error {
+	e, sweeps, err := a.load(file, sets)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n < 0:
+		return usagef("--slots %d: want a positive number", n)
+	case n == 0:
+		n = slots(e.Workers)
+	}
+	model := scheduler.NewModel(a.reg, a.calibrate(engineNames(sweeps)...))
+	var rows []planRow
+	sum := planRow{Sweep: "all"}
+	for _, s := range sweeps {
+		p, err := model.Plan(s, n)
+		if err != nil {
+			return err
+		}
+		r := planRow{Sweep: p.Sweep, N: p.N, Values: p.Values, Cells: p.Cells, Tasks: p.Tasks, CoreSeconds: p.Cost.Seconds(),
+			// No sweep ends before its longest task.
+			Seconds:  max(p.Cost.Seconds()/float64(n), p.Longest.Seconds()),
+			Shortest: p.Shortest.Seconds(), Longest: p.Longest.Seconds(), Bytes: p.Bytes}
+		rows = append(rows, r)
+		sum.Values += r.Values
+		sum.Cells += r.Cells
+		sum.Tasks += r.Tasks
+		sum.CoreSeconds += r.CoreSeconds
+		sum.Longest = max(sum.Longest, r.Longest)
+		sum.Bytes += r.Bytes
+	}
+	sum.Seconds = max(sum.CoreSeconds/float64(n), sum.Longest)
+	if asJSON {
+		return writeJSON(a.out, struct {
+			Run   string    `json:"run"`
+			Slots int       `json:"slots"`
+			Rows  []planRow `json:"sweeps"`
+			All   planRow   `json:"all"`
+		}{e.Name, n, rows, sum})
+	}
+	fmt.Fprintf(a.out, "experiment %s with %d slots\n", e.Name, n)
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "sweep\tn\tvalues\tcells\ttasks\tone core\ttime\ttask\tRedis")
+	sec := func(x float64) string { return duration(time.Duration(min(x, 9e9) * 1e9)) }
+	for _, r := range append(rows, sum) {
+		task := sec(r.Shortest) + " to " + sec(r.Longest)
+		if r.Sweep == "all" {
+			task = ""
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Sweep, r.N, group(r.Values), group(r.Cells), group(r.Tasks),
+			sec(r.CoreSeconds), sec(r.Seconds), task, bytesText(r.Bytes))
+	}
+	return w.Flush()
+}
+
+// bytesText writes a size in the unit that leaves two or three digits.
+func bytesText(n int64) string {
+	v, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for ; v >= 1000 && i < len(units)-1; i++ {
+		v /= 1024
+	}
+	if v < 10 && i > 0 {
+		return fmt.Sprintf("%.1f %s", v, units[i])
+	}
+	return fmt.Sprintf("%.0f %s", v, units[i])
+}

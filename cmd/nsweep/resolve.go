@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nsweep/nsweep/config"
+	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// resolveSweeps turns an experiment, whose shape config has checked, into
+// sweeps that the engines accept. All problems are returned together, each with
+// the key and line it comes from.
+func (a *app) resolveSweeps(e *config.Experiment) ([]jobs.Sweep, error) {
+	var out []jobs.Sweep
+	var errs []error
+	for _, s := range e.Sweeps {
+		r, err := a.resolveSweep(e, s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out, errors.Join(errs...)
+}
+
+func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, error) {
+	key := "sweeps." + s.Name + "."
+	none := jobs.Sweep{}
+	eng, err := a.reg.Get(s.Engine)
+	if err != nil {
+		return none, e.Errorf(key+"engine", fmt.Sprintf("unknown engine %q", s.Engine), "want one of "+strings.Join(a.reg.Names(), ", "))
+	}
+	info := eng.Info()
+	if s.Algorithm != "" {
+		if _, ok := info.Algorithm(s.Algorithm); !ok {
+			return none, e.Errorf(key+"algorithm", fmt.Sprintf("engine %s has no algorithm %q", s.Engine, s.Algorithm), "want one of "+strings.Join(info.AlgorithmNames(), ", "))
+		}
+	}
+	for name := range s.Params {
+		if !slices.ContainsFunc(info.Params, func(p engine.Param) bool { return p.Name == name }) {
+			return none, e.Errorf(key+"params."+name, fmt.Sprintf("engine %s has no parameter %q", s.Engine, name), "want "+knownParams(info))
+		}
+	}
+	params := engine.Params(s.Params)
+	// One n that every engine can do shows what is wrong with the parameters
+	// alone.
+	if _, err := eng.Resolve(engine.Work{Params: params, Lo: 1, Hi: 2}); err != nil {
+		return none, e.Errorf(key+"params", trimEngine(err, s.Engine), "")
+	}
+	lo, hi, points, err := s.N.Expand()
+	if err != nil {
+		return none, e.Errorf(key+"n", err.Error(), "")
+	}
+	set, err := jobs.NewSet(lo, hi, points)
+	if err != nil {
+		return none, e.Errorf(key+"n", err.Error(), "")
+	}
+	var works []engine.Work
+	if set.Dense() {
+		works = append(works, engine.Work{Algorithm: s.Algorithm, Params: params, Lo: set.Lo, Hi: set.Hi})
+	}
+	if k := len(set.Points); k > 0 {
+		n := set.Points[k-1]
+		works = append(works, engine.Work{Algorithm: s.Algorithm, Params: params, Lo: n, Hi: n + 1})
+	}
+	var canon engine.Params
+	for _, w := range works {
+		r, err := eng.Resolve(w)
+		if err != nil {
+			return none, e.Errorf(key+"n", trimEngine(err, s.Engine), "")
+		}
+		canon = r.Params
+	}
+	out := jobs.Sweep{Name: s.Name, Engine: s.Engine, Version: info.Version, Params: canon, Algorithm: s.Algorithm,
+		Keep: jobs.Keep(s.Keep), Set: set, Grid: info.Grid, Sums: slices.Clone(s.Sums)}
+	slices.Sort(out.Sums)
+	for _, c := range s.Checkpoints {
+		out.Checkpoints = append(out.Checkpoints, jobs.Checkpoint{N: c.N, Power: c.Power, Want: c.Want()})
+	}
+	return out, nil
+}
+
+func knownParams(info engine.Info) string {
+	if len(info.Params) == 0 {
+		return "no params at all"
+	}
+	names := make([]string, len(info.Params))
+	for i, p := range info.Params {
+		names[i] = p.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// trimEngine drops the engine's name, which the key shows already.
+func trimEngine(err error, name string) string {
+	return strings.TrimPrefix(err.Error(), name+": ")
+}
+
+// calibrate measures each engine's probe once and returns the ratio of the
+// time to the estimate, for the cost model.
+func (a *app) calibrate(names ...string) map[string]float64 {
+	scale := map[string]float64{}
+	for _, name := range names {
+		if eng, err := a.reg.Get(name); err == nil {
+			if k, err := probe(eng); err == nil {
+				scale[name] = k
+			}
+		}
+	}
+	return scale
+}

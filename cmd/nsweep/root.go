@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nsweep/nsweep/config"
+	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/engine/bezout"
+	"github.com/nsweep/nsweep/engine/hopping"
+)
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// terminal reports whether w is an interactive terminal.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+}
+
+// app is what all commands share: the streams, the global flags, the engines.
+type app struct {
+	streams
+	reg     *engine.Registry
+	flags   map[string]*pflag.Flag // of config's options, by key
+	verbose int
+}
+
+// engines returns the registry of a release build; a build for tests adds its
+// own engine.
+func engines() *engine.Registry {
+	return engine.NewRegistry(append([]engine.Engine{hopping.New(), bezout.New()}, extraEngines()...)...)
+}
+
+// log returns the logger that the verbosity asks for: warnings, then info,
+// then everything.
+func (a *app) log() *slog.Logger {
+	level := slog.LevelWarn
+	switch {
+	case a.verbose == 1:
+		level = slog.LevelInfo
+	case a.verbose > 1:
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+}
+
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, args []string, s streams) int {
+	a := &app{streams: s, reg: engines()}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	showError(s.err, err)
+	return exitCode(err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "nsweep",
+		Short: "Evaluate a function of n over large ranges, resumably, with proof",
+		Long: `nsweep evaluates a function of n over large ranges on many machines, overnight,
+resumably, with proof that nothing was lost or counted twice.
+
+Built in: M(n) of the hopping game and W(n) of Bézout's game.`,
+		Example: `  nsweep run                          the built-in experiment "euler", in this process
+  nsweep run overnight                a longer built-in experiment
+  nsweep run my.yaml --set sweeps.hopping.n.to=5000
+  nsweep compute hopping 20           one value, at once
+  nsweep status euler                 how a run stands, from another terminal`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return coded(codeUsage, err) })
+	f := root.PersistentFlags()
+	a.flags = map[string]*pflag.Flag{}
+	for _, o := range config.Options() {
+		f.String(o.Flag, "", fmt.Sprintf("%s (%s)", o.Doc, o.Env))
+		a.flags[o.Key] = f.Lookup(o.Flag)
+	}
+	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice for everything")
+	root.AddCommand(a.runCmd(), a.submitCmd(), a.schedulerCmd(), a.workerCmd(), a.planCmd(), a.computeCmd(),
+		a.statusCmd(), a.runsCmd(), a.getCmd(), a.reportCmd(),
+		a.pauseCmd(), a.resumeCmd(), a.cancelCmd(), a.retryCmd(), a.deleteCmd())
+	for _, c := range append(root.Commands(), root) {
+		usageErrors(c)
+	}
+	return root
+}
+
+// given returns the texts of config's options that are on the command line.
+func (a *app) given() map[string]string {
+	m := map[string]string{}
+	for key, f := range a.flags {
+		if f.Changed {
+			m[key] = f.Value.String()
+		}
+	}
+	return m
+}
+
+// usageErrors gives errors about a command's arguments their exit code.
+func usageErrors(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usagef("%s: %s (see %s --help)", cmd.CommandPath(), firstLine(err), cmd.CommandPath())
+			}
+			return nil
+		}
+	}
+}
+
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return s
+}
+
+// version names the build by the module's version or its commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 && (v == "" || v == "(devel)") {
+			v = "commit " + s.Value[:12]
+		}
+	}
+	if v == "" {
+		v = "development build"
+	}
+	return fmt.Sprintf("%s %s", v, info.GoVersion)
+}

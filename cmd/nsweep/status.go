@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nsweep/nsweep/aggregator"
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// sweepStatus is one sweep in the JSON of status and runs.
+type sweepStatus struct {
+	Name     string         `json:"name"`
+	Engine   string         `json:"engine"`
+	N        string         `json:"n"`
+	Values   aggregator.Int `json:"values"`
+	Total    aggregator.Int `json:"total"`
+	Cells    int64          `json:"cells"`
+	Cellsof  int64          `json:"cells_total"`
+	Repeated int64          `json:"repeated"`
+	Disputed int64          `json:"disputed"`
+}
+
+// runStatus is one run in the JSON of status and runs.
+type runStatus struct {
+	Run      string         `json:"run"`
+	Epoch    string         `json:"epoch"`
+	Number   int            `json:"number"`
+	State    jobs.State     `json:"state"`
+	Reason   string         `json:"reason,omitempty"`
+	Created  string         `json:"created"`
+	Sweeps   []sweepStatus  `json:"sweeps"`
+	Failures []jobs.Failure `json:"failures,omitempty"`
+	Workers  []jobs.Worker  `json:"workers,omitempty"`
+	Tasks    []jobs.Beat    `json:"tasks,omitempty"`
+	Leader   string         `json:"leader,omitempty"`
+}
+
+func newRunStatus(run jobs.Run, counts map[string]jobs.Counts) runStatus {
+	s := runStatus{Run: run.ID.Name, Epoch: run.ID.Epoch, Number: run.Number, State: run.State, Reason: run.Reason,
+		Created: time.UnixMilli(run.CreatedMs).UTC().Format(time.RFC3339)}
+	for _, w := range run.Sweeps {
+		c := counts[w.Name]
+		s.Sweeps = append(s.Sweeps, sweepStatus{Name: w.Name, Engine: w.Queue(), N: w.Set.String(), Values: aggregator.Int(c.Values),
+			Total: aggregator.Int(w.Set.Count()), Cells: c.Cells, Cellsof: w.CellCount(), Repeated: c.Repeated, Disputed: c.Disputed})
+	}
+	return s
+}
+
+// percent returns the share of values that are stored.
+func (s runStatus) percent() float64 {
+	have, total := int64(0), int64(0)
+	for _, w := range s.Sweeps {
+		have += int64(w.Values)
+		total += int64(w.Total)
+	}
+	return 100 * float64(have) / float64(max(total, 1))
+}
+
+func (a *app) statusCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status RUN",
+		Short: "Show how a run stands",
+		Example: `  nsweep status euler
+  nsweep status euler --json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.runArgs,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.status(cmd.Context(), args[0], asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func (a *app) status(ctx context.Context, name string, asJSON bool) (err error) {
+	st, run, err := a.openFor(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	s, err := a.fullStatus(ctx, st, run)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a.out, s)
+	}
+	s.print(a.out)
+	return nil
+}
+
+// fullStatus reads everything that status shows.
+func (a *app) fullStatus(ctx context.Context, st *opened, run jobs.Run) (runStatus, error) {
+	counts, err := st.Counts(ctx, run.ID)
+	if err != nil {
+		return runStatus{}, err
+	}
+	s := newRunStatus(run, counts)
+	if s.Failures, err = st.Failures(ctx, run.ID); err != nil {
+		return runStatus{}, err
+	}
+	workers, err := st.Workers(ctx)
+	if err != nil {
+		return runStatus{}, err
+	}
+	for _, w := range workers {
+		if slices.ContainsFunc(run.Sweeps, func(x jobs.Sweep) bool { return slices.Contains(w.Queues, x.Queue()) }) {
+			s.Workers = append(s.Workers, w)
+		}
+	}
+	beats, _, err := st.Beats(ctx, run.ID)
+	if err != nil {
+		return runStatus{}, err
+	}
+	for _, b := range beats {
+		if !b.Ended {
+			s.Tasks = append(s.Tasks, b)
+		}
+	}
+	slices.SortFunc(s.Tasks, func(x, y jobs.Beat) int { return int(x.StartedMs - y.StartedMs) })
+	s.Leader, err = st.Leader(ctx, run.ID)
+	return s, err
+}
+
+func (s runStatus) print(out io.Writer) {
+	fmt.Fprintf(out, "run %s (start %d, %s): %s", s.Run, s.Number, s.Created, s.State)
+	if s.State != jobs.Complete {
+		fmt.Fprintf(out, ", %.1f %%", s.percent())
+	}
+	fmt.Fprintln(out)
+	if s.Reason != "" {
+		fmt.Fprintf(out, "reason: %s\n", s.Reason)
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "sweep\tn\tvalues\tof\tcells\tof")
+	for _, x := range s.Sweeps {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", x.Name, x.N, group(int64(x.Values)), group(int64(x.Total)), group(x.Cells), group(x.Cellsof))
+	}
+	w.Flush()
+	for _, x := range s.Sweeps {
+		if x.Disputed > 0 {
+			fmt.Fprintf(out, "sweep %s: %d cells are disputed\n", x.Name, x.Disputed)
+		}
+	}
+	for _, f := range s.Failures {
+		fmt.Fprintf(out, "failed: sweep %s, %s: %s\n", f.Sweep, failedN(f), f.Error)
+	}
+	slots := 0
+	for _, x := range s.Workers {
+		slots += x.Slots
+	}
+	if s.State == jobs.Running || s.State == jobs.Paused {
+		leader := s.Leader
+		if leader == "" {
+			leader = "nobody"
+		}
+		fmt.Fprintf(out, "led by %s; %d workers with %d slots; %d tasks under way\n", leader, len(s.Workers), slots, len(s.Tasks))
+	}
+}
+
+func failedN(f jobs.Failure) string {
+	if f.Hi > f.Lo {
+		return fmt.Sprintf("n = %d…%d", f.Lo, f.Hi-1)
+	}
+	return fmt.Sprintf("n in %v", f.Points)
+}
+
+func (a *app) runsCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs of a store",
+		Example: `  nsweep runs
+  nsweep runs --redis redis://redis.lan:6379/0 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runs(cmd.Context(), asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func (a *app) runs(ctx context.Context, asJSON bool) (err error) {
+	st, err := a.openLook(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	all, err := st.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	list := []runStatus{}
+	for _, run := range all {
+		counts, err := st.Counts(ctx, run.ID)
+		if err != nil {
+			return err
+		}
+		list = append(list, newRunStatus(run, counts))
+	}
+	if asJSON {
+		return writeJSON(a.out, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(a.out, "no runs in %s\n", st.where)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "run\tstate\tdone\tsweeps\tcreated")
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%s\t%.1f %%\t%d\t%s\n", s.Run, s.State, s.percent(), len(s.Sweeps), s.Created)
+	}
+	return w.Flush()
+}
+
+// runArgs completes the names of runs.
+func (a *app) runArgs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	st, err := a.openLook(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer st.Close()
+	var names []string
+	all, _ := st.Runs(ctx)
+	for _, r := range all {
+		names = append(names, r.ID.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
