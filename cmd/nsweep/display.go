@@ -76,7 +76,11 @@ func fractionDone(s scheduler.SweepProgress) float64 {
 // describe writes one sweep's line of figures.
 func describe(s scheduler.SweepProgress, rate float64, left time.Duration) string {
 	t := fmt.Sprintf("%s/%s n", group(s.Done), group(s.Total))
-	if s.Done < s.Total {
+	switch {
+	case s.Done >= s.Total:
+	case rate == 0:
+		t += fmt.Sprintf("  about %s of work", duration(left))
+	default:
 		t += fmt.Sprintf("  %s n/s  %s left", group(int64(rate)), duration(left))
 	}
 	return t
