@@ -1,0 +1,96 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// File is a file that comes into being whole: it is written under the name
+// path.part and renamed by Commit.
+type File struct {
+	f     *os.File
+	path  string
+	force bool
+	done  bool
+}
+
+// CreateFile starts a file. It refuses a path where something is already, with
+// an error that wraps fs.ErrExist, unless force is set. Close must be called in
+// any case.
+func CreateFile(path string, force bool) (*File, error) {
+	if err := vacant(path, force); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(path + ".part")
+	if err != nil {
+		return nil, err
+	}
+	return &File{f: f, path: path, force: force}, nil
+}
+
+func vacant(path string, force bool) error {
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file: %w", path, fs.ErrExist)
+	case !force:
+		return fmt.Errorf("%s is there already: %w", path, fs.ErrExist)
+	}
+	return nil
+}
+
+// Write implements io.Writer.
+func (f *File) Write(b []byte) (int, error) { return f.f.Write(b) }
+
+// Commit makes the data durable and gives the file its name.
+func (f *File) Commit() error {
+	if err := f.f.Sync(); err != nil {
+		return err
+	}
+	if err := f.f.Close(); err != nil {
+		return err
+	}
+	if err := vacant(f.path, f.force); err != nil {
+		return err
+	}
+	if err := os.Rename(f.path+".part", f.path); err != nil {
+		return err
+	}
+	f.done = true
+	return nil
+}
+
+// Close gives up what was not committed and removes it. After Commit it does
+// nothing.
+func (f *File) Close() error {
+	if f.done {
+		return nil
+	}
+	f.done = true
+	err := f.f.Close()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil // Commit got as far as closing
+	}
+	return errors.Join(err, os.Remove(f.path+".part"))
+}
+
+// WriteFile creates a file as CreateFile does, has write fill it and commits it.
+// When write fails nothing is left behind.
+func WriteFile(path string, force bool, write func(io.Writer) error) (err error) {
+	f, err := CreateFile(path, force)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.Commit()
+}

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/nsweep/nsweep/engine"
+)
+
+// Values is a stream of values in rising order of n; pieces need not adjoin. A
+// piece is valid until the next one is asked for. The stream ends after the
+// first error.
+type Values = iter.Seq2[engine.Piece, error]
+
+// Summary is what went through an export.
+type Summary struct {
+	// Count is the number of values written, First and Last the n of the first
+	// and the last, 0 when there was none.
+	Count       int64
+	First, Last int64
+	// Missing is the number of n asked for that are not in the output, and Gap
+	// the first of them; both are 0 when nothing is missing.
+	Missing, Gap int64
+}
+
+// PartialError says that values asked for are not there.
+type PartialError struct {
+	// Missing is the number of n that are not there, Gap the first.
+	Missing, Gap int64
+}
+
+func (e *PartialError) Error() string {
+	if e.Missing == 1 {
+		return fmt.Sprintf("the value at n = %d is missing", e.Gap)
+	}
+	return fmt.Sprintf("%d values are missing, the first at n = %d", e.Missing, e.Gap)
+}
+
+// Wanted is the set of n that an export is expected to hold: all of [Lo, Hi)
+// and single points outside of it, rising. It tells a value that is missing
+// from one that nobody asked for.
+type Wanted struct {
+	Lo, Hi int64
+	Points []int64
+}
+
+// count returns the number of n wanted.
+func (w Wanted) count() int64 { return max(0, w.Hi-w.Lo) + int64(len(w.Points)) }
+
+// tracker follows a stream of n and finds the first that is wanted and missing.
+type tracker struct {
+	want  Wanted
+	sum   Summary
+	got   int64 // wanted n seen
+	dense int64 // the next n of [Lo, Hi)
+	point int   // the next of Points
+}
+
+func newTracker(w Wanted) *tracker { return &tracker{want: w, dense: w.Lo} }
+
+// pass notes the n in [lo, hi). It fails when they do not come after those
+// before.
+func (t *tracker) pass(lo, hi int64) error {
+	if lo < 1 || (t.sum.Count > 0 && lo <= t.sum.Last) {
+		return fmt.Errorf("values at n = %d come after those at n = %d", lo, t.sum.Last)
+	}
+	if t.sum.Count == 0 {
+		t.sum.First = lo
+	}
+	t.skip(lo)
+	t.sum.Count += hi - lo
+	t.sum.Last = hi - 1
+	if t.dense < t.want.Hi && lo <= t.dense && hi > t.dense {
+		end := min(hi, t.want.Hi)
+		t.got += end - t.dense
+		t.dense = end
+	}
+	for t.point < len(t.want.Points) && t.want.Points[t.point] < hi {
+		t.got++
+		t.point++
+	}
+	return nil
+}
+
+// skip notes that no wanted n below lo will come any more.
+func (t *tracker) skip(lo int64) {
+	miss := func(n int64) {
+		if t.sum.Gap == 0 || n < t.sum.Gap {
+			t.sum.Gap = n
+		}
+	}
+	for t.point < len(t.want.Points) && t.want.Points[t.point] < lo {
+		miss(t.want.Points[t.point])
+		t.point++
+	}
+	if t.dense < t.want.Hi && t.dense < lo {
+		miss(t.dense)
+		t.dense = min(lo, t.want.Hi)
+	}
+}
+
+// end returns the summary, and a *PartialError when values are missing unless
+// partial is allowed.
+func (t *tracker) end(partial bool) (Summary, error) {
+	t.skip(engine.MaxN + 2)
+	t.sum.Missing = t.want.count() - t.got
+	if t.sum.Missing > 0 && !partial {
+		return t.sum, &PartialError{Missing: t.sum.Missing, Gap: t.sum.Gap}
+	}
+	return t.sum, nil
+}
+
+// Provenance says where values come from. All of it is the same on every
+// machine, so files with it can be compared byte by byte.
+type Provenance struct {
+	// Symbol is how the function is written, such as "M(n)".
+	Symbol  string
+	Engine  string
+	Version int
+	Params  engine.Params
+	// N describes the n, such as "1..1000".
+	N string
+	// Text is the SHA-256 of the lines "n value", where the export holds all of
+	// them, Tree the digest over the cells of the sweep; either may be empty.
+	Text, Tree string
+	// Program is the name and version of the program that wrote the file.
+	Program string
+}
+
+// fields returns the name and text of what is known, in a fixed order.
+func (p Provenance) fields() [][2]string {
+	var out [][2]string
+	add := func(name, text string) {
+		if text != "" {
+			out = append(out, [2]string{name, toASCII.Replace(text)})
+		}
+	}
+	add("function", p.Symbol)
+	if p.Engine != "" {
+		add("engine", fmt.Sprintf("%s version %d", p.Engine, p.Version))
+	}
+	add("params", p.Params.String())
+	add("n", p.N)
+	add("text_sha256", p.Text)
+	add("tree_sha256", p.Tree)
+	add("program", p.Program)
+	return out
+}
+
+// lines returns the provenance as comment lines of ASCII characters.
+func (p Provenance) lines() string {
+	var b strings.Builder
+	for _, f := range p.fields() {
+		text := strings.Map(func(r rune) rune {
+			if r < ' ' || r > '~' {
+				return '?'
+			}
+			return r
+		}, f[1])
+		fmt.Fprintf(&b, "# %s: %s\n", f[0], text)
+	}
+	return b.String()
+}
