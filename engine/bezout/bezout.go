@@ -75,13 +75,25 @@ func (bezout) Compute(ctx context.Context, w engine.Work, sink engine.Sink) erro
 	case algSteps:
 		return steps(ctx, w.Lo, w.Hi, out)
 	case algSum:
-		return eachN(ctx, w, out, sumW)
+		return sums(ctx, w, sink, out)
 	case algFormula:
 		return eachN(ctx, w, out, formula)
 	case algGame:
 		return game(ctx, w.Lo, w.Hi, out)
 	}
 	return fmt.Errorf("bezout: unresolved algorithm %q", w.Algorithm)
+}
+
+// sums evaluates every n of the work by itself. Progress within one n, saved
+// states and warnings matter for a single large n only.
+func sums(ctx context.Context, w engine.Work, sink engine.Sink, out *emitter) error {
+	inner := engine.Sink{}
+	if w.Len() == 1 {
+		inner = sink
+	}
+	return eachN(ctx, w, out, func(ctx context.Context, n int64) (engine.Int128, error) {
+		return sum(ctx, n, inner)
+	})
 }
 
 // eachN evaluates every n of the work by itself.

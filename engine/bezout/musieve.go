@@ -3,7 +3,6 @@ package bezout
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 	"sort"
 )
 
@@ -59,7 +58,7 @@ type muSieve struct {
 	// Larger squares wait in the bucket of the segment that holds their next
 	// multiple: bucket[s] is the first of a list linked by link, by index of
 	// the prime, or -1.
-	first  int64 // segment of bucket[0]
+	first  int64 // first word of the segment of bucket[0]
 	bucket []int32
 	link   []int32
 	large  int // first prime whose square goes to the buckets
@@ -103,14 +102,14 @@ func newMuSieve(primes []uint32, words, start, limit int64) *muSieve {
 	}
 	s := &muSieve{
 		primes: primes, words: words, start: start - words,
-		buf: make([]byte, 8*words), first: start / words,
+		buf: make([]byte, 8*words), first: start,
 	}
 	// Squares leave the walk for the buckets when a segment holds less than
 	// two of their multiples on average.
 	for s.large < len(primes) && int64(primes[s.large])*int64(primes[s.large]) < 4*words {
 		s.large++
 	}
-	s.bucket = make([]int32, limit/wheelSpan/words-s.first+1)
+	s.bucket = make([]int32, max(0, limit/wheelSpan-start)/words+1)
 	for i := range s.bucket {
 		s.bucket[i] = -1
 	}
@@ -126,7 +125,7 @@ func (s *muSieve) next() int64 {
 	s.fill()
 	s.walk()
 	s.walkSquares()
-	s.drain(s.start / s.words)
+	s.drain()
 	if s.start == 0 {
 		s.buf[0] = 0x7e // v = 1: an even number of factors, and complete
 	}
@@ -167,7 +166,7 @@ func newChain(q int64, w uint8, pos int64, phase uint8) chain {
 // put files a square under the segment of its next multiple v. v < 10¹²·2 fits
 // easily; what lies beyond the last segment is dropped.
 func (s *muSieve) put(prime int32, v int64) {
-	b := v/wheelSpan/s.words - s.first
+	b := (v/wheelSpan - s.first) / s.words
 	if b < int64(len(s.bucket)) {
 		k := int(prime) - s.large
 		s.link[k] = s.bucket[b]
@@ -175,10 +174,10 @@ func (s *muSieve) put(prime int32, v int64) {
 	}
 }
 
-// drain marks the multiples of the squares in the bucket of a segment.
-func (s *muSieve) drain(segment int64) {
+// drain marks the multiples of the squares in the bucket of the segment.
+func (s *muSieve) drain() {
 	lo, end := 8*s.start, wheelSpan*(s.start+s.words)
-	b := segment - s.first
+	b := (s.start - s.first) / s.words
 	if b >= int64(len(s.bucket)) {
 		return
 	}
@@ -371,9 +370,4 @@ func signs(x, bias uint64) (nonzero, negative uint64) {
 	nonzero = ^x & topBits
 	complete := x&lowBits + bias
 	return nonzero, (x<<7 ^ ^complete) & nonzero
-}
-
-// sumSigns is the sum of μ over the bytes that are in the mask.
-func sumSigns(nonzero, negative uint64) int64 {
-	return int64(bits.OnesCount64(nonzero)) - 2*int64(bits.OnesCount64(negative))
 }

@@ -105,3 +105,22 @@ func (f *quadratic) at(q int64) engine.Int128 {
 	square := mulWide(engine.Int128{Hi: int64(hi), Lo: lo}, f.alpha)
 	return square.Add(mul(f.beta[r], u)).Add(engine.Int128From(f.gamma[r]))
 }
+
+// step returns f(q) − f(q−1) for q ≥ 1.
+func (f *quadratic) step(q int64) int64 {
+	return f.slope[q%f.period]*(q/f.period) + f.offset[q%f.period]
+}
+
+// weighted returns Σ step(lo+i)·(values[i] − less) for lo+len(values) ≤ 2³⁰ and
+// |less| < 2³¹. A step is at most its argument, so each product is below 2⁶².
+func (f *quadratic) weighted(lo int64, values []int32, less int64) engine.Int128 {
+	u, r := lo/f.period, lo%f.period
+	var sum engine.Int128
+	for _, v := range values {
+		sum = sum.Add(engine.Int128From((f.slope[r]*u + f.offset[r]) * (int64(v) - less)))
+		if r++; r == f.period {
+			u, r = u+1, 0
+		}
+	}
+	return sum
+}

@@ -16,7 +16,7 @@ func steps(ctx context.Context, lo, hi int64, out *emitter) error {
 	var w engine.Int128
 	if lo > 1 {
 		var err error
-		if w, err = sumW(ctx, lo-1); err != nil {
+		if w, err = sum(ctx, lo-1, engine.Sink{}); err != nil {
 			return fmt.Errorf("bezout: start W(%d): %w", lo-1, err)
 		}
 	}

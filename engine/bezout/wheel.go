@@ -77,25 +77,3 @@ func countRough(t int64) int64 { return roughCount*(t/roughSpan) + int64(roughUp
 // roughAt returns the rough number with index j, so that roughAt(0) = 1 and
 // countRough(roughAt(j)) = j+1.
 func roughAt(j int64) int64 { return roughSpan*(j/roughCount) + int64(rough[j%roughCount]) }
-
-// roughMagic is ⌈2⁶⁴/2310⌉. For 0 ≤ t ≤ 2⁵¹ write t = 2310q + r; then
-// t·roughMagic = q·2⁶⁴ + r·2⁶⁴/2310 + tε with 0 ≤ ε < 1, so that
-//
-//   - the upper word is q, because r·2⁶⁴/2310 + t < 2⁶⁴ for r ≤ 2309 (t is less
-//     than 2⁶⁴/2310 ≈ 2^52.8);
-//   - the upper 12 bits of the lower word are ⌊4096r/2310 + δ⌋ with δ < 1/2.
-//     4096/2310 exceeds 1 + 1/2, so these indices differ for different r, and
-//     lie in [⌊4096r/2310⌋, ⌊4096(r+1)/2310⌋).
-//
-// One multiplication thus gives q and, through roughFrac, C(r).
-const roughMagic = (1<<64-1)/roughSpan + 1
-
-// roughFrac[i] is C(r) for the r whose interval above holds i.
-var roughFrac = func() (t [4096]uint16) {
-	for r := range roughSpan {
-		for i := 4096 * r / roughSpan; i < 4096*(r+1)/roughSpan; i++ {
-			t[i] = roughUpto[r]
-		}
-	}
-	return t
-}()
