@@ -61,16 +61,22 @@ type lookup[T word] interface {
 	// prepare makes the classes of group s known for the slacks 0, …, n and
 	// returns how many there are. In a group with s·2^(s−1) ≤ n it knows the
 	// slacks below s·2^(s−1), the others have no class, and the count is 0.
-	prepare(s, n int) int
-	// firstRow writes the values of the first full row m of group s, of which
-	// there are len(out). Groups s and s−1 are prepared.
-	firstRow(out []T, s, m, n int)
+	prepare(s, n int, p *poller) (int, error)
+	// firstRow writes the entries lo ≤ c < hi of the first full row m of
+	// group s. Groups s and s−1 are prepared.
+	firstRow(out []T, lo, hi, s, m, n int)
 	// block writes the entries lo ≤ i < hi of the rows m+1, …, to of g, which is
 	// group s, from the entries of row m and from group s−1, which is before.
 	// The lists are of one length, and those written lie one after the other.
 	block(g, before *group[T], s, m, to, lo, hi, n int)
-	// slack returns the slack that the value x of row m of group s stands for.
+	// slack returns the slack that the value x of row m of group s stands for,
+	// and word the value that stands for slack d.
 	slack(x T, s, m int) int
+	word(d, s, m int) T
+	// class returns the class of slack d < s·2^(s−1) in group s, prepared or not,
+	// and end the slack at which a class found so ends, P_{i+1}.
+	class(s, d int) int
+	end(s, i int) int
 }
 
 // classes is the recursion on classes for all n: narrow where 16 bits suffice,
@@ -80,11 +86,20 @@ type classes struct {
 	wide   *classSolver[uint32]
 }
 
+// newClasses returns the solver for values. Its results do not always have the
+// stopping group: see late.go.
 func newClasses() *classes {
 	return &classes{
 		narrow: &classSolver[uint16]{look: &narrow{}, pad: narrowWords, mergeFirst: 8, mergeEvery: 4},
-		wide:   &classSolver[uint32]{look: newWide(wideBelow), mergeFirst: 6, mergeEvery: 4},
+		wide:   &classSolver[uint32]{look: newWide(wideBelow), mergeFirst: 6, mergeEvery: 4, late: lateColumns},
 	}
+}
+
+// newExactClasses returns a solver whose results all have the stopping group.
+func newExactClasses() *classes {
+	c := newClasses()
+	c.wide.late = nil
+	return c
 }
 
 func (c *classes) solve(n int, p *poller) (result, error) {
@@ -119,6 +134,11 @@ type classSolver[T word] struct {
 	mergeFirst, mergeEvery int
 	// two holds the group in work and the one before it.
 	two [2]group[T]
+	// late, unless nil, returns how many columns are left out of the first
+	// groups. See late.go, also for kept and points.
+	late   func(n int) int
+	kept   []kept[T]
+	points []int
 }
 
 // leastGroup returns the first s with s·2^(s−1) > n.
@@ -158,19 +178,32 @@ func classLimits(s, n, ahead int) (need, until int) {
 
 func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 	least := leastGroup(n)
-	c.look.prepare(least-1, n)
+	late := 0
+	if c.late != nil {
+		late = c.late(n)
+	}
 	before, g := &c.two[0], &c.two[1]
 	before.first = least // no row of group least−1 is full
 	work := int64(0)
 	for s := least; ; s++ {
-		k, err := c.group(s, n, g, before, p)
+		k, err := c.group(s, s-late, n, g, before, p)
 		if err != nil {
 			return result{}, err
 		}
 		work += k
+		group := s
+		if late > 0 {
+			c.keep(s, s-late, g)
+			if s-late >= g.first && few(g.list(g.rows[s-late])) {
+				work += c.enter(s, n, late, g)
+				late, group = 0, 0
+			}
+		}
 		p.progress(min(float64(s-least+1)/(usualGroup(float64(n))-float64(least)+1), 1))
-		if list := g.list(g.rows[s]); same(list) {
-			return result{value: n - c.look.slack(list[0], s, s), group: s, work: work}, nil
+		if late == 0 {
+			if list := g.list(g.rows[s]); same(list) {
+				return result{value: n - c.look.slack(list[0], s, s), group: group, work: work}, nil
+			}
 		}
 		before, g = g, before
 	}
@@ -184,26 +217,49 @@ const (
 	mergeLeast = 40
 )
 
-// group computes the full rows of group s into g, given group s−1, and returns
-// how many values it evaluated.
-func (c *classSolver[T]) group(s, n int, g, before *group[T], p *poller) (int64, error) {
+// group computes the full rows of group s up to last into g, given group s−1,
+// and returns how many values it evaluated.
+func (c *classSolver[T]) group(s, last, n int, g, before *group[T], p *poller) (int64, error) {
 	first := firstFull(s, n)
 	if !c.look.fits(s, first) {
 		return 0, errDeep
 	}
-	count := c.look.prepare(s, n)
 	g.reset(s, first)
+	if last < first {
+		return 0, nil
+	}
+	// After a group without full rows, the one before is not prepared yet.
+	if _, err := c.look.prepare(s-1, n, p); err != nil {
+		return 0, err
+	}
+	count, err := c.look.prepare(s, n, p)
+	if err != nil {
+		return 0, err
+	}
+	// Room for the rows to the first merge, and as a rule for all the others.
+	reserve := last - first + 1
+	if reserve > c.mergeFirst {
+		reserve = c.mergeFirst + 5
+	}
+	g.reserve(reserve*count + c.pad)
+
 	r := row{at: g.alloc(count, c.pad), n: count, ids: none, ids2: none}
-	c.look.firstRow(g.list(r), s, first, n)
 	g.rows[first] = r
 	work := int64(count)
-	for m := first; m < s; {
+	for lo := 0; lo < count; lo += tile {
+		hi := min(lo+tile, count)
+		c.look.firstRow(g.list(r), lo, hi, s, first, n)
+		if err := p.spend(2 * (hi - lo)); err != nil {
+			return 0, err
+		}
+	}
+	for m := first; m < last; {
 		// Rows m+1, …, to have the places of row m; then comes a merge.
-		to := s
+		to := last
 		if r.n >= mergeLeast {
-			to = min(m+c.mergeEvery, s)
+			to = min(m+c.mergeEvery, last)
 			if m == first {
-				to = min(m+c.mergeFirst, s)
+				to = min(m+c.mergeFirst, last)
 			}
 		}
 		rows := to - m
@@ -221,7 +277,7 @@ func (c *classSolver[T]) group(s, n int, g, before *group[T], p *poller) (int64,
 			}
 		}
 		work += int64(rows) * int64(r.n)
-		if to < s {
+		if to < last {
 			r = g.merge(r, c.pad)
 			g.rows[to] = r
 		}

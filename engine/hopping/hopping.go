@@ -17,6 +17,9 @@ type method struct {
 	cost func(n float64) float64
 	// solvers keeps solvers with their scratch memory between computations.
 	solvers *sync.Pool
+	// exact, if not nil, makes solvers that always find the stopping group, at
+	// some cost.
+	exact func() solver
 }
 
 type game struct {
@@ -96,6 +99,7 @@ func methods() []*method {
 		{
 			Algorithm: engine.Algorithm{Name: "classes", Doc: "recursion on groups by the step at which a walk first resets", Reach: classesReach},
 			unit:      "evaluations", cost: classesCost, solvers: pool(func() solver { return newClasses() }),
+			exact: func() solver { return newExactClasses() },
 		},
 	}
 }
@@ -170,8 +174,13 @@ func (g *game) Compute(ctx context.Context, w engine.Work, sink engine.Sink) err
 // and how much work it took.
 func (g *game) Detail(ctx context.Context, w engine.Work) (engine.Int128, []engine.Fact, error) {
 	m := g.methods[w.Algorithm]
-	sv := m.solvers.Get().(solver)
-	defer m.solvers.Put(sv)
+	var sv solver
+	if m.exact != nil {
+		sv = m.exact()
+	} else {
+		sv = m.solvers.Get().(solver)
+		defer m.solvers.Put(sv)
+	}
 	r, err := sv.solve(int(w.Lo), newPoller(ctx))
 	if err != nil {
 		return engine.Int128{}, nil, err

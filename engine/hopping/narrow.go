@@ -19,8 +19,9 @@ type narrowTable = [narrowWords]uint16
 
 // narrowGroup is the classes of one group, known for the slacks below known.
 type narrowGroup struct {
-	// start[i] is P_i, one more of them than there are classes.
+	// start[i] is P_i for the classes found so far and the end of the last one.
 	start []uint16
+	count int
 	// class[narrowBelow+d] is the class of slack d. The entries before are the
 	// class of n, so that σ_j needs no comparison: looked up at x − j, they give
 	// the class of σ_j(x) for all x.
@@ -36,16 +37,20 @@ type narrow struct {
 
 func (*narrow) fits(s, first int) bool { return s-first <= narrowBelow }
 
-func (l *narrow) prepare(s, n int) int {
+func (l *narrow) group(s int) *narrowGroup {
 	for len(l.groups) <= s {
 		l.groups = append(l.groups, narrowGroup{})
 	}
-	g := &l.groups[s]
+	return &l.groups[s]
+}
+
+func (l *narrow) prepare(s, n int, _ *poller) (int, error) {
+	g := l.group(s)
 	if need, until := classLimits(s, n, min(n/8+64, narrowMax-n)); g.known < need {
 		g.extend(s, until)
 	}
 	if g.known <= n {
-		return 0
+		return 0, nil
 	}
 	// n changes more often than its class.
 	c := g.class[narrowBelow+n]
@@ -54,22 +59,21 @@ func (l *narrow) prepare(s, n int) int {
 			below[i] = c
 		}
 	}
-	return int(c) + 1
+	return int(c) + 1, nil
 }
 
 func (g *narrowGroup) extend(s, until int) {
 	if g.class == nil {
 		g.class = make([]uint16, narrowBelow+narrowWords)
-		g.start = append(g.start, 0)
+		g.start = make([]uint16, narrowWords+1)
 	}
-	for g.known < until {
-		i := len(g.start) - 1
-		end := g.known + s - bits.OnesCount(uint(i))
+	for ; g.known < until; g.count++ {
+		end := g.known + s - bits.OnesCount(uint(g.count))
 		for d := g.known; d < end; d++ {
-			g.class[narrowBelow+d] = uint16(i)
+			g.class[narrowBelow+d] = uint16(g.count)
 		}
 		g.known = end
-		g.start = append(g.start, uint16(end))
+		g.start[g.count+1] = uint16(end)
 	}
 }
 
@@ -78,30 +82,31 @@ func (g *narrowGroup) shifted(j int) *narrowTable {
 	return (*narrowTable)(g.class[narrowBelow-j:])
 }
 
-func (l *narrow) firstRow(out []uint16, s, m, n int) {
+func (l *narrow) firstRow(list []uint16, lo, hi, s, m, n int) {
 	half := 1<<(m-1) - 1
 	p, q := rowSum(s, m-1), rowSum(s-1, m-1)
-	j := s - m + 1
-	start, next := l.groups[s].start, l.groups[s-1].start
-	class := l.groups[s-1].shifted(0)
+	ends := (*narrowTable)(l.groups[s].start[1:])
+	before := &l.groups[s-1]
+	next := (*narrowTable)(before.start[1:])
+	class := before.shifted(0)
 	// A class c < half leaves row m−1 at slack n − p + P_{c+1} ≥ n − p + j, for
-	// P_1 = s, so σ_j only slides; the slack grows with c.
-	slide, top := n-p-j, uint16(n-q)
-	c, end := 0, min(half, len(out))
-	for ; c < end; c++ {
-		x := int(start[c+1]) + slide
-		if x >= q {
+	// P_1 = s ≥ j, so σ_j only slides; the slack grows with c.
+	slide, top, edge := uint16(n-p-(s-m+1)), uint16(n-q), uint16(q)
+	c, until := lo, min(half, hi)
+	for ; c < until; c++ {
+		x := ends[uint16(c)] + slide
+		if x >= edge {
 			break
 		}
-		out[c] = top + next[int(class[x])+1]
+		list[c] = top + next[class[x]]
 	}
-	for ; c < end; c++ {
-		out[c] = uint16(int(start[c+1]) + slide - q)
+	for ; c < until; c++ {
+		list[c] = ends[uint16(c)] + slide - edge
 	}
 	// Class half + i resets before step i of row m−1 of group s−1.
-	if half < len(out) {
-		tail := out[half:]
-		for i, x := range next[:len(tail)] {
+	if c < hi {
+		tail := list[c:hi]
+		for i, x := range before.start[c-half:][:len(tail)] {
 			tail[i] = top + x
 		}
 	}
@@ -136,7 +141,7 @@ func (l *narrow) block(g, before *group[uint16], s, m, to, lo, hi, n int) {
 // closed writes row m of group s, a closed form, at σ_j of the values in xs.
 func (l *narrow) closed(out, xs []uint16, s, m, j, n int) {
 	q := rowSum(s, m)
-	start := l.groups[s].start
+	ends := (*narrowTable)(l.groups[s].start[1:])
 	class := l.groups[s].shifted(0)
 	out = out[:len(xs)]
 	for i, x := range xs {
@@ -147,7 +152,7 @@ func (l *narrow) closed(out, xs []uint16, s, m, j, n int) {
 		if d >= q {
 			out[i] = uint16(d - q)
 		} else {
-			out[i] = uint16(n - q + int(start[int(class[d])+1]))
+			out[i] = uint16(n-q) + ends[class[uint16(d)]]
 		}
 	}
 }
@@ -176,3 +181,15 @@ func narrowApply2(out, xs []uint16, class, ids, ids2, list *narrowTable) {
 }
 
 func (*narrow) slack(x uint16, _, _ int) int { return int(x) }
+
+func (*narrow) word(d, _, _ int) uint16 { return uint16(d) }
+
+func (l *narrow) class(s, d int) int {
+	if g := l.group(s); g.known <= d { // a group before the first prepared one
+		_, until := classLimits(s, d, 64)
+		g.extend(s, until)
+	}
+	return int(l.groups[s].class[narrowBelow+d])
+}
+
+func (l *narrow) end(s, i int) int { return int(l.groups[s].start[i+1]) }

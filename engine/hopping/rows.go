@@ -27,6 +27,13 @@ func (g *group[T]) reset(s, first int) {
 	g.rows = grow(g.rows, s+1)
 }
 
+// reserve makes room for n words in an empty group.
+func (g *group[T]) reserve(n int) {
+	if len(g.mem) < n {
+		g.mem = make([]T, n)
+	}
+}
+
 // alloc reserves n words, keeps pad words after them addressable and returns
 // the offset. Slices of g.mem are not valid after it.
 func (g *group[T]) alloc(n, pad int) int {

@@ -78,65 +78,115 @@ func (l *wide) group(s int) *wideGroup {
 	return &l.keep[s]
 }
 
-func (l *wide) prepare(s, n int) int {
+func (l *wide) prepare(s, n int, p *poller) (int, error) {
 	if l.paired = n > l.keepTo; l.paired {
 		l.keep = nil
 	}
 	g := l.group(s)
 	need, until := classLimits(s, n, n/64)
 	if g.s != s || g.known < need {
-		l.build(g, s, until)
+		if err := l.build(g, s, until, p); err != nil {
+			return 0, err
+		}
 	}
 	if g.known <= n {
-		return 0
+		return 0, nil
 	}
-	c := g.class(n + l.below)
+	c := g.classOf(n + l.below)
 	for k := range l.below >> g.shift {
 		g.cell[k] = uint32(c-k) << g.shift
 	}
-	return c + 1
+	return c + 1, nil
 }
 
-// class returns the class of a biased slack.
-func (g *wideGroup) class(z int) int {
+// classOf returns the class of a biased slack.
+func (g *wideGroup) classOf(z int) int {
 	return int((g.cell[z>>g.shift] + uint32(z)) >> g.shift)
 }
 
 // build finds the classes of group s for the slacks below until.
-func (l *wide) build(g *wideGroup, s, until int) {
-	// count classes have a slack below until, the smallest weight among them is
-	// s − w(2^a − 1) with the largest 2^a ≤ count.
-	for i := len(l.weights) - 1; s*i-int(l.weights[i]) < until; i++ {
-		l.weights = append(l.weights, l.weights[i]+uint32(bits.OnesCount(uint(i))))
+func (l *wide) build(g *wideGroup, s, until int, p *poller) error {
+	g.s, g.known = s, 0
+	count, err := l.count(s, until, p)
+	if err != nil {
+		return err
 	}
-	count := sort.Search(len(l.weights)-1, func(i int) bool { return s*i-int(l.weights[i]) >= until })
+	// The smallest weight of the classes is s − w(2^a − 1) with the largest
+	// 2^a ≤ count.
 	least := s - (bits.Len(uint(count)) - 1)
-	g.s, g.shift = s, uint(bits.Len(uint(min(least, l.below)))-1)
+	g.shift = uint(bits.Len(uint(min(least, l.below))) - 1)
 	h, mask := g.shift, 1<<g.shift-1
-	// A class of weight w ≤ s starts at most span = s>>h + 1 cells. Writing that
-	// many each time, to be overwritten by the classes that follow, avoids a
-	// branch that cannot be predicted.
+	// A class has at most s slacks, so at most span = s>>h + 1 cells begin in
+	// it. Writing that many each time, to be overwritten by the classes that
+	// follow, avoids a branch that cannot be predicted.
 	span := s>>h + 1
 	g.cell = grow(g.cell, (l.below+until+s)>>h+span+1)
 	z := l.below
-	for i := range count {
-		k := (z + mask) >> h
-		for x, cells := uint32(i-k)<<h, g.cell[k:k+span]; len(cells) > 0; cells = cells[1:] {
-			cells[0] = x
-			x -= 1 << h
+	for i := 0; i < count; {
+		if err := p.spend(span * tile); err != nil {
+			return err
 		}
-		z += s - bits.OnesCount(uint(i))
-		g.cell[z>>h] += uint32(-z & mask)
+		for end := min(i+tile, count); i < end; i++ {
+			k := (z + mask) >> h
+			x := uint32(i-k) << h
+			for cells := g.cell[k : k+span]; len(cells) > 0; cells = cells[1:] {
+				cells[0] = x
+				x -= 1 << h
+			}
+			z += s - bits.OnesCount(uint(i))
+			g.cell[z>>h] += uint32(-z & mask)
+		}
 	}
 	g.known = z - l.below
+	return nil
 }
 
-// end returns P_{i+1} of group s.
-func (l *wide) end(s, i uint32) uint32 { return s*(i+1) - l.weights[i+1] }
+// count returns how many classes of group s have a slack below until, and finds
+// the weights for them.
+func (l *wide) count(s, until int, p *poller) (int, error) {
+	for !l.enough(s, until) {
+		if err := p.spend(tile); err != nil {
+			return 0, err
+		}
+		l.weigh(tile)
+	}
+	return l.search(s, until), nil
+}
+
+// weigh finds k more weights.
+func (l *wide) weigh(k int) {
+	for range k {
+		i := len(l.weights) - 1
+		l.weights = append(l.weights, l.weights[i]+uint32(bits.OnesCount(uint(i))))
+	}
+}
+
+// most returns the largest i for which weights gives a P_i of group s. P_i rises
+// strictly up to i = 2^s − 1 only, where it is s·2^(s−1).
+func (l *wide) most(s int) int {
+	if s < 31 {
+		return min(len(l.weights)-1, 1<<s-1)
+	}
+	return len(l.weights) - 1
+}
+
+// enough reports whether the weights reach to a P_i ≥ until ≤ s·2^(s−1).
+func (l *wide) enough(s, until int) bool { return l.start(s, l.most(s)) >= until }
+
+// search returns the first i with P_i ≥ until, where the weights are enough.
+func (l *wide) search(s, until int) int {
+	return sort.Search(l.most(s), func(i int) bool { return l.start(s, i) >= until })
+}
+
+// start returns P_i of group s, for i < len(weights).
+func (l *wide) start(s, i int) int { return s*i - int(l.weights[i]) }
+
+// endOf returns P_{i+1} of group s.
+func (l *wide) endOf(s, i uint32) uint32 { return s*(i+1) - l.weights[i+1] }
 
 func (l *wide) bias(s, m int) uint32 { return uint32(l.below - (s - m)) }
 
-func (l *wide) firstRow(out []uint32, s, m, n int) {
+func (l *wide) firstRow(list []uint32, lo, hi, s, m, n int) {
 	half := 1<<(m-1) - 1
 	p, q := rowSum(s, m-1), rowSum(s-1, m-1)
 	us, ut := uint32(s), uint32(s-1)
@@ -145,21 +195,22 @@ func (l *wide) firstRow(out []uint32, s, m, n int) {
 	slide := uint32(n - p - (s - m + 1) + l.below)
 	edge := uint32(q + l.below)
 	top := uint32(n-q) + l.bias(s, m)
-	c, until := uint32(0), uint32(min(half, len(out)))
+	c, until := uint32(lo), uint32(min(half, hi))
 	for ; c < until; c++ {
-		x := l.end(us, c) + slide
+		x := l.endOf(us, c) + slide
 		if x >= edge {
 			break
 		}
-		out[c] = top + l.end(ut, (g.cell[x>>g.shift]+x)>>g.shift)
+		list[c] = top + l.endOf(ut, (g.cell[x>>g.shift]+x)>>g.shift)
 	}
 	for back := slide - edge + l.bias(s, m); c < until; c++ {
-		out[c] = l.end(us, c) + back
+		list[c] = l.endOf(us, c) + back
 	}
-	if half < len(out) {
-		tail := out[half:]
-		for i, w := range l.weights[:len(tail)] {
-			tail[i] = top + ut*uint32(i) - w
+	if int(c) < hi {
+		tail := list[c:hi]
+		i := c - uint32(half)
+		for k, w := range l.weights[i:][:len(tail)] {
+			tail[k] = top + ut*(i+uint32(k)) - w
 		}
 	}
 }
@@ -203,7 +254,7 @@ func (l *wide) closed(out, xs []uint32, s, m, n int) {
 		if x >= edge {
 			out[i] = x - edge + bias
 		} else {
-			out[i] = top + l.end(us, (g.cell[x>>g.shift]+x)>>g.shift)
+			out[i] = top + l.endOf(us, (g.cell[x>>g.shift]+x)>>g.shift)
 		}
 	}
 }
@@ -233,3 +284,17 @@ func wideApply2(out, xs, cell []uint32, h uint, ids, ids2, list []uint32) {
 }
 
 func (l *wide) slack(x uint32, s, m int) int { return int(x) - l.below + s - m }
+
+func (l *wide) word(d, s, m int) uint32 { return uint32(d + l.below - s + m) }
+
+func (l *wide) class(s, d int) int {
+	if !l.paired && s < len(l.keep) && l.keep[s].known > d {
+		return l.keep[s].classOf(d + l.below)
+	}
+	for !l.enough(s, d+1) { // a group before the first prepared one
+		l.weigh(tile)
+	}
+	return l.search(s, d+1) - 1
+}
+
+func (l *wide) end(s, i int) int { return l.start(s, i+1) }

@@ -1,0 +1,163 @@
+package hopping
+
+// Late columns.
+//
+// Column j is the rows (m, j) of all groups. M(n) needs column 1 at one point
+// only, column 2 at a few, and so on, yet in the first groups, which have the
+// most classes, the lowest columns are the only full rows. So columns 1, …, J are
+// left out of the first groups. They are entered at the first group S in which
+// the image of row S−J, in column J+1, is down to a few values: row S−j+1 is
+//
+//	C_{S−j+1,j} = C_{S−j,j} ∘ σ_j ∘ (row S−j),   j = J, …, 1,
+//
+// and C_{m,j} is evaluated at these few values by the recursion itself,
+// C_{m−1,j} ∘ σ_j ∘ C_{m−1,j+1}, down to closed forms and to rows in column J+1,
+// which have been kept of every group. That is of the order of S^J/J!
+// evaluations a value, and values coalesce on the way. From then on every row
+// is computed as usual.
+//
+// If C_{S,1} turns out to be constant, its value is M(n), but the stopping group
+// may have been an earlier one: then it is not known.
+
+// lateValues is the number of values of column J+1 at which the columns below
+// are entered.
+const lateValues = 24
+
+// lateColumns is J. Each column is some five percent of the work; entering
+// costs more with each, and relatively less for larger n.
+func lateColumns(n int) int {
+	if n < 3_000_000 {
+		return 2
+	}
+	return 3
+}
+
+// kept is the row in column J+1 of one group, if it has that as a full row.
+type kept[T word] struct {
+	first     int // the group's first full row
+	row       row
+	list      []T
+	ids, ids2 []T
+}
+
+// keep copies row m of g, which is group s, and forgets it if m is not full.
+func (c *classSolver[T]) keep(s, m int, g *group[T]) {
+	for len(c.kept) <= s {
+		c.kept = append(c.kept, kept[T]{})
+	}
+	k := &c.kept[s]
+	k.first = g.first
+	if m < g.first {
+		return
+	}
+	k.row = g.rows[m]
+	k.list = append(k.list[:0], g.list(k.row)...)
+	if k.row.ids != none {
+		k.ids = append(k.ids[:0], g.mem[k.row.ids:][:g.rows[g.first].n]...)
+	}
+	if k.row.ids2 != none {
+		k.ids2 = append(k.ids2[:0], g.mem[k.row.ids2:][:g.places]...)
+	}
+}
+
+// place returns the place in the kept list of a class.
+func (k *kept[T]) place(class int) int {
+	if k.row.ids != none {
+		class = int(k.ids[class])
+	}
+	if k.row.ids2 != none {
+		class = int(k.ids2[class])
+	}
+	return class
+}
+
+// few reports whether list has at most lateValues values.
+func few[T word](list []T) bool {
+	values := 1
+	for i := 1; i < len(list) && values <= lateValues; i++ {
+		if list[i] != list[i-1] {
+			values++
+		}
+	}
+	return values <= lateValues
+}
+
+// enter computes the rows s−late+1, …, s of group s in g from row s−late, and
+// returns how many values it evaluated.
+func (c *classSolver[T]) enter(s, n, late int, g *group[T]) int64 {
+	r := g.merge(g.rows[s-late], c.pad)
+	g.rows[s-late] = r
+	c.points = grow(c.points, r.n)
+	for i, x := range g.list(r) {
+		c.points[i] = c.look.slack(x, s, s-late)
+	}
+	e := entry[T]{c: c, n: n, late: late, least: leastGroup(n), slacks: c.points}
+	for j := late; j >= 1; j-- {
+		e.sigma(j)
+		e.through(s-j, j)
+		r.at = g.alloc(r.n, c.pad)
+		for i, d := range e.slacks {
+			g.mem[r.at+i] = c.look.word(d, s, s-j+1)
+		}
+		g.rows[s-j+1] = r
+	}
+	return e.work
+}
+
+// entry is a list of slacks on their way through C_{m,j} of the columns that
+// were left out.
+type entry[T word] struct {
+	c              *classSolver[T]
+	n, late, least int
+	slacks         []int
+	work           int64
+}
+
+func (e *entry[T]) sigma(j int) {
+	for i, d := range e.slacks {
+		if d -= j; d < 0 {
+			d = e.n
+		}
+		e.slacks[i] = d
+	}
+}
+
+// through replaces each slack by its image under C_{m,j}.
+func (e *entry[T]) through(m, j int) {
+	s := m + j - 1
+	full := s >= e.least && m >= e.c.kept[s].first
+	if full && j <= e.late {
+		e.through(m-1, j+1)
+		e.sigma(j)
+		e.through(m-1, j)
+		return
+	}
+	last, image := -1, 0
+	for i, d := range e.slacks {
+		if d != last {
+			last = d
+			if full {
+				image = e.stored(s, m, d)
+			} else {
+				image = e.closed(s, m, d)
+			}
+			e.work++
+		}
+		e.slacks[i] = image
+	}
+}
+
+// closed evaluates row m of group s, a closed form.
+func (e *entry[T]) closed(s, m, d int) int {
+	q := rowSum(s, m)
+	if d >= q {
+		return d - q
+	}
+	return e.n - q + e.c.look.end(s, e.c.look.class(s, d))
+}
+
+// stored evaluates row m of group s, in column late + 1.
+func (e *entry[T]) stored(s, m, d int) int {
+	k := &e.c.kept[s]
+	return e.c.look.slack(k.list[k.place(e.c.look.class(s, d))], s, m)
+}
