@@ -4,15 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/nsweep/nsweep/internal/embedredis"
 	"github.com/nsweep/nsweep/internal/redistest"
 	"github.com/nsweep/nsweep/store"
 	"github.com/nsweep/nsweep/store/storetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // openEmbedded opens a store on an empty in-memory server.
 func openEmbedded(t *testing.T) *store.Store {
