@@ -33,7 +33,7 @@ const startTimeout = 30 * time.Second
 type Server struct {
 	t    testing.TB
 	dir  string
-	args []string
+	argv func() []string // of the process, once port is known
 	port int
 
 	mu     sync.Mutex
@@ -47,26 +47,56 @@ type Server struct {
 // the environment variable CI is set.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	s := &Server{t: t, dir: t.TempDir()}
+	s.argv = func() []string {
+		return append([]string{
+			"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir,
+			"--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction",
+			"--daemonize", "no",
+		}, args...)
+	}
+	s.start()
+	return s
+}
+
+// StartSentinel starts a sentinel that watches the server under a name.
+func StartSentinel(t testing.TB, master *Server, name string) *Server {
+	t.Helper()
+	s := &Server{t: t, dir: t.TempDir()}
+	s.argv = func() []string {
+		// A sentinel keeps what it learns in its configuration file.
+		file := filepath.Join(s.dir, "sentinel.conf")
+		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n", s.port, s.dir, name, master.port)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatalf("redistest: %v", err)
+		}
+		return []string{file, "--sentinel"}
+	}
+	s.start()
+	return s
+}
+
+// start starts the server for the first time.
+func (s *Server) start() {
+	s.t.Helper()
 	if _, err := exec.LookPath(Program); err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatalf("redis-server is not installed; it is in Debian's package redis-server (≥ 7)")
+			s.t.Fatalf("redis-server is not installed; it is in Debian's package redis-server (≥ 7)")
 		}
-		t.Skip("redis-server is not installed; it is in Debian's package redis-server (≥ 7)")
+		s.t.Skip("redis-server is not installed; it is in Debian's package redis-server (≥ 7)")
 	}
-	s := &Server{t: t, dir: t.TempDir(), args: args}
-	t.Cleanup(s.Stop)
+	s.t.Cleanup(s.Stop)
 	// Another process can take the port between finding and using it.
 	var err error
 	for range 5 {
 		if s.port, err = freePort(); err != nil {
-			t.Fatalf("redistest: no free port: %v", err)
+			s.t.Fatalf("redistest: no free port: %v", err)
 		}
 		if err = s.launch(); err == nil {
-			return s
+			return
 		}
 	}
-	t.Fatalf("redistest: %v", err)
-	return nil
+	s.t.Fatalf("redistest: %v", err)
 }
 
 // Addr returns the server's host:port.
@@ -120,11 +150,7 @@ func (s *Server) launch() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(Program, append([]string{
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir,
-		"--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction",
-		"--daemonize", "no",
-	}, s.args...)...)
+	cmd := exec.Command(Program, s.argv()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return err
