@@ -49,7 +49,7 @@ number (1000000, 1_000_000, 1e6 or 10^6) or a range such as 1..1000.`,
 	f.BoolVar(&o.json, "json", false, "one JSON object a line; numbers above 2^53 as strings")
 	f.BoolVar(&o.detail, "detail", false, "facts about the computation of each n")
 	f.BoolVar(&o.summary, "summary", false, "only count, first, last, least, greatest and sum")
-	c.MarkFlagsMutuallyExclusive("detail", "summary")
+	exclusive(c, "detail", "summary")
 	c.RegisterFlagCompletionFunc("algorithm", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

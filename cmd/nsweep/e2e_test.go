@@ -469,6 +469,7 @@ func TestUsageErrors(t *testing.T) {
 		{"compute", "hopping", "0"}, {"compute", "hopping", "x"}, {"compute", "hopping", "5..1"}, {"compute", "bezout", "1e19"},
 		{"compute", "hopping", "20", "--param", "base=3"}, {"status"}, {"get", "euler", "hopping"}, {"run", "--redis", "http://x"},
 		{"run", "--set", "sweeps.nosuch.n.to=5"}, {"run", "--concurrency", "-1"}, {"plan", "--slots", "-1"},
+		{"status", "x", "--json", "--watch"}, {"compute", "hopping", "1", "--detail", "--summary"},
 	} {
 		_, errs := call(t, dir, nil, codeUsage, args...)
 		if !strings.HasPrefix(errs, "nsweep: ") || strings.Count(errs, "\n") != 1 {

@@ -132,6 +132,17 @@ func usageErrors(c *cobra.Command) {
 	}
 }
 
+// exclusive refuses two flags together, as bad usage.
+func exclusive(c *cobra.Command, one, other string) {
+	run := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+			return usagef("--%s and --%s exclude each other", one, other)
+		}
+		return run(cmd, args)
+	}
+}
+
 func firstLine(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
 	return s

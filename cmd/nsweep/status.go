@@ -66,17 +66,25 @@ func (s runStatus) percent() float64 {
 }
 
 func (a *app) statusCmd() *cobra.Command {
-	var asJSON bool
+	var asJSON, watch bool
 	c := &cobra.Command{
 		Use:   "status RUN",
 		Short: "Show how a run stands",
 		Example: `  nsweep status euler
+  nsweep status euler --watch
   nsweep status euler --json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.runArgs,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.status(cmd.Context(), args[0], asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if watch {
+				return a.watch(cmd.Context(), args[0])
+			}
+			return a.status(cmd.Context(), args[0], asJSON)
+		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&watch, "watch", false, "redraw once a second until the run has ended")
+	exclusive(c, "json", "watch")
 	return c
 }
 

@@ -30,9 +30,12 @@ type Options struct {
 	WrongEvery int64
 }
 
-// prompt is the n beyond which values come without delay, so that calibration
-// does not wait.
-const prompt = 999_999_000
+// Beyond prompt no 50 values take longer than promptDelay, so that calibration
+// does not wait for an engine that was told to be very slow.
+const (
+	prompt      = 999_999_000
+	promptDelay = 20 * time.Millisecond
+)
 
 // Engine is the test engine, called "toy".
 type Engine struct{ o Options }
@@ -100,7 +103,11 @@ func (e *Engine) Compute(ctx context.Context, w engine.Work, s engine.Sink) erro
 			}
 			buf = append(buf, v)
 		}
-		if d := e.o.PerCell * time.Duration(len(buf)) / 50; d > 0 && lo <= prompt {
+		d := e.o.PerCell * time.Duration(len(buf)) / 50
+		if lo > prompt {
+			d = min(d, promptDelay)
+		}
+		if d > 0 {
 			if e.o.Deaf {
 				time.Sleep(d)
 			} else {
