@@ -82,7 +82,7 @@ func testOverlap(t *testing.T, s *store.Store) {
 // testOrders cuts a sweep into commits at random, gives them in any order, some
 // twice and overlapping, and expects the same bytes in every key.
 func testOrders(t *testing.T, s *store.Store) {
-	w := Sweep(t, "s", jobs.KeepValues, 385_031, 406_001)
+	w := Sweep(t, "s", jobs.KeepValues, 396_031, 403_001)
 	first, last := w.Cells()
 	ref := newRun2(t, s, "ref", w)
 	ref.all()
@@ -98,7 +98,7 @@ func testOrders(t *testing.T, s *store.Store) {
 		}()
 		var commits [][2]int64
 		for lo := first; lo < last; {
-			hi := min(last, lo+rapid.Int64Range(1, 150).Draw(r, "cells"))
+			hi := min(last, lo+rapid.Int64Range(1, 50).Draw(r, "cells"))
 			commits = append(commits, [2]int64{max(first, lo-rapid.Int64Range(0, 3).Draw(r, "overlap")), hi})
 			lo = hi
 		}

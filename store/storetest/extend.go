@@ -44,11 +44,14 @@ func (f *fixture) open() []int64 {
 	return open
 }
 
-// fill commits what is open, one commit for each cell.
+// fill commits what is open.
 func (f *fixture) fill() {
 	f.Helper()
-	for _, i := range f.open() {
-		f.commit(f.commitOf(i, i+1), jobs.Committed{Stored: 1})
+	l := f.ledger()
+	for i := l.NextOpen(l.First); i < l.First+l.Count; {
+		to := l.NextDone(i)
+		f.commit(f.commitOf(i, to), jobs.Committed{Stored: int(to - i)})
+		i = l.NextOpen(to)
 	}
 	f.check(always)
 }
