@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"web":                 {"engine", "jobs", "aggregator", "report"},
 	"internal/embedredis": {},
 	"internal/redistest":  {},
+	"internal/faultproxy": {},
 	"internal/testengine": {"engine"},
 	"internal/arch":       {},
 	"cmd/nsweep":          {"*"},
