@@ -135,10 +135,11 @@ type classSolver[T word] struct {
 	// two holds the group in work and the one before it.
 	two [2]group[T]
 	// late, unless nil, returns how many columns are left out of the first
-	// groups. See late.go, also for kept and points.
+	// groups. See late.go, also for the rest.
 	late   func(n int) int
 	kept   []kept[T]
 	points []int
+	places []int
 }
 
 // leastGroup returns the first s with s·2^(s−1) > n.
@@ -199,7 +200,10 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 				late, group = 0, 0
 			}
 		}
-		p.progress(min(float64(s-least+1)/(usualGroup(float64(n))-float64(least)+1), 1))
+		if p.within != nil {
+			// Groups cost about the same, one by one.
+			p.within(min(float64(s-least+1)/(usualGroup(float64(n))-float64(least)+1), 1))
+		}
 		if late == 0 {
 			if list := g.list(g.rows[s]); same(list) {
 				return result{value: n - c.look.slack(list[0], s, s), group: group, work: work}, nil
@@ -210,9 +214,10 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 }
 
 const (
-	// tile is how many values go through the rows between two merges
-	// together, so that each row finds the one before it in the cache.
-	tile = 4096
+	// tile is how many values are computed between two looks at the context.
+	// Much shorter stretches would keep each row in the cache for the next one,
+	// and yet be slower: it is the long runs through the tables that count.
+	tile = 1 << 18
 	// mergeLeast is the length of a list below which merging does not pay.
 	mergeLeast = 40
 )

@@ -92,12 +92,16 @@ func (c *classSolver[T]) enter(s, n, late int, g *group[T]) int64 {
 		c.points[i] = c.look.slack(x, s, s-late)
 	}
 	e := entry[T]{c: c, n: n, late: late, least: leastGroup(n), slacks: c.points}
+	c.places = grow(c.places, r.n)
+	for i := range c.places {
+		c.places[i] = i
+	}
 	for j := late; j >= 1; j-- {
 		e.sigma(j)
 		e.through(s-j, j)
 		r.at = g.alloc(r.n, c.pad)
-		for i, d := range e.slacks {
-			g.mem[r.at+i] = c.look.word(d, s, s-j+1)
+		for i, k := range c.places {
+			g.mem[r.at+i] = c.look.word(e.slacks[k], s, s-j+1)
 		}
 		g.rows[s-j+1] = r
 	}
@@ -109,8 +113,10 @@ func (c *classSolver[T]) enter(s, n, late int, g *group[T]) int64 {
 type entry[T word] struct {
 	c              *classSolver[T]
 	n, late, least int
-	slacks         []int
-	work           int64
+	// slacks are the different values under way; value i of the list that was
+	// entered has become slacks[c.places[i]].
+	slacks []int
+	work   int64
 }
 
 func (e *entry[T]) sigma(j int) {
@@ -132,18 +138,36 @@ func (e *entry[T]) through(m, j int) {
 		e.through(m-1, j)
 		return
 	}
-	last, image := -1, 0
+	e.work += int64(len(e.slacks))
+	met := false
 	for i, d := range e.slacks {
-		if d != last {
-			last = d
-			if full {
-				image = e.stored(s, m, d)
-			} else {
-				image = e.closed(s, m, d)
-			}
-			e.work++
+		if full {
+			d = e.stored(s, m, d)
+		} else {
+			d = e.closed(s, m, d)
 		}
-		e.slacks[i] = image
+		e.slacks[i] = d
+		met = met || i > 0 && d == e.slacks[i-1]
+	}
+	if met {
+		e.merge()
+	}
+}
+
+// merge removes slacks that equal the one before.
+func (e *entry[T]) merge() {
+	k := 0
+	var to [lateValues]int
+	for i, d := range e.slacks {
+		if i > 0 && d != e.slacks[k] {
+			k++
+		}
+		e.slacks[k] = d
+		to[i] = k
+	}
+	e.slacks = e.slacks[:k+1]
+	for i, p := range e.c.places {
+		e.c.places[i] = to[p]
 	}
 }
 

@@ -44,13 +44,6 @@ func (p *poller) spend(units int) error {
 	return p.ctx.Err()
 }
 
-// progress reports the fraction done of the value in work.
-func (p *poller) progress(fraction float64) {
-	if p.within != nil {
-		p.within(fraction)
-	}
-}
-
 // grow returns s with length n, allocating when its capacity is too small. The
 // contents are unspecified.
 func grow[T any](s []T, n int) []T {

@@ -16,6 +16,8 @@ const (
 	// wideKeep is the largest n for which the cells of all groups are kept for
 	// the next n.
 	wideKeep = 12_000_000
+	// strip is how many classes are prepared between two looks at the context.
+	strip = 1 << 12
 )
 
 // wideGroup is the classes of group s, known for the slacks below known.
@@ -123,14 +125,15 @@ func (l *wide) build(g *wideGroup, s, until int, p *poller) error {
 	g.cell = grow(g.cell, (l.below+until+s)>>h+span+1)
 	z := l.below
 	for i := 0; i < count; {
-		if err := p.spend(span * tile); err != nil {
+		if err := p.spend(span * strip); err != nil {
 			return err
 		}
-		for end := min(i+tile, count); i < end; i++ {
+		for end := min(i+strip, count); i < end; i++ {
 			k := (z + mask) >> h
 			x := uint32(i-k) << h
-			for cells := g.cell[k : k+span]; len(cells) > 0; cells = cells[1:] {
-				cells[0] = x
+			cells := g.cell[k : k+span]
+			for e := range cells {
+				cells[e] = x
 				x -= 1 << h
 			}
 			z += s - bits.OnesCount(uint(i))
@@ -145,10 +148,10 @@ func (l *wide) build(g *wideGroup, s, until int, p *poller) error {
 // the weights for them.
 func (l *wide) count(s, until int, p *poller) (int, error) {
 	for !l.enough(s, until) {
-		if err := p.spend(tile); err != nil {
+		if err := p.spend(2 * strip); err != nil {
 			return 0, err
 		}
-		l.weigh(tile)
+		l.weigh(strip)
 	}
 	return l.search(s, until), nil
 }
@@ -292,7 +295,7 @@ func (l *wide) class(s, d int) int {
 		return l.keep[s].classOf(d + l.below)
 	}
 	for !l.enough(s, d+1) { // a group before the first prepared one
-		l.weigh(tile)
+		l.weigh(strip)
 	}
 	return l.search(s, d+1) - 1
 }
