@@ -111,21 +111,33 @@ func (t *tracker) end(partial bool) (Summary, error) {
 	return t.sum, nil
 }
 
+// Each calls use for the values in order, which must hold all that is wanted: a
+// *[PartialError] says at the end what was not there.
+func Each(values Values, want Wanted, use func(engine.Piece) error) error {
+	t := newTracker(want)
+	if err := each(values, t, use); err != nil {
+		return err
+	}
+	_, err := t.end(false)
+	return err
+}
+
 // Provenance says where values come from. All of it is the same on every
 // machine, so files with it can be compared byte by byte.
 type Provenance struct {
 	// Symbol is how the function is written, such as "M(n)".
-	Symbol  string
-	Engine  string
-	Version int
-	Params  engine.Params
+	Symbol  string        `json:"function,omitempty"`
+	Engine  string        `json:"engine"`
+	Version int           `json:"version"`
+	Params  engine.Params `json:"params,omitempty"`
 	// N describes the n, such as "1..1000".
-	N string
+	N string `json:"n"`
 	// Text is the SHA-256 of the lines "n value", where the export holds all of
 	// them, Tree the digest over the cells of the sweep; either may be empty.
-	Text, Tree string
+	Text string `json:"text_sha256,omitempty"`
+	Tree string `json:"tree_sha256,omitempty"`
 	// Program is the name and version of the program that wrote the file.
-	Program string
+	Program string `json:"program"`
 }
 
 // fields returns the name and text of what is known, in a fixed order.

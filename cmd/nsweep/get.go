@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 func (a *app) getCmd() *cobra.Command {
@@ -48,13 +48,9 @@ func (a *app) get(ctx context.Context, name, sweep string, ns []string, asJSON b
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	s, ok := run.Sweep(sweep)
-	if !ok {
-		var names []string
-		for _, x := range run.Sweeps {
-			names = append(names, x.Name)
-		}
-		return usagef("run %s has no sweep %q, want one of %v", name, sweep, names)
+	s, err := findSweep(run, sweep)
+	if err != nil {
+		return err
 	}
 	ledger, err := st.Ledger(ctx, run.ID, s)
 	if err != nil {
@@ -62,110 +58,31 @@ func (a *app) get(ctx context.Context, name, sweep string, ns []string, asJSON b
 	}
 	out := bufio.NewWriterSize(a.out, 1<<16)
 	p := valuePrinter{out: out, json: asJSON}
-	g := getter{app: a, st: st, run: run, sweep: s, ledger: ledger, emit: p.print}
 	for _, r := range ranges {
-		if err := g.get(ctx, r[0], r[1]); err != nil {
-			out.Flush()
-			return err
+		if err = a.getRange(ctx, st, run.ID, s, ledger, r[0], r[1], p.print); err != nil {
+			break
 		}
 	}
-	return out.Flush()
+	return errors.Join(err, out.Flush())
 }
 
-// getter reads stored values in order of n.
-type getter struct {
-	app    *app
-	st     *opened
-	run    jobs.Run
-	sweep  jobs.Sweep
-	ledger *jobs.Ledger
-	emit   func(engine.Piece) error
-}
-
-// get emits the values at n in [lo, hi), each of which must be stored.
-func (g *getter) get(ctx context.Context, lo, hi int64) error {
-	for n := lo; n < hi; {
-		switch {
-		case n >= g.sweep.Set.Lo && n < g.sweep.Set.Hi:
-			end := min(hi, g.sweep.Set.Hi)
-			if err := g.dense(ctx, n, end); err != nil {
-				return err
-			}
-			n = end
-		case g.sweep.Set.Contains(n):
-			if err := g.point(ctx, n); err != nil {
-				return err
-			}
-			n++
-		case hi-lo == 1:
-			return fmt.Errorf("n = %d is not in sweep %s (%s)", n, g.sweep.Name, g.sweep.Set)
-		default:
-			// A range shows the n of the sweep that lie in it.
-			k, _ := slices.BinarySearch(g.sweep.Set.Points, n)
-			next := hi
-			if k < len(g.sweep.Set.Points) {
-				next = min(next, g.sweep.Set.Points[k])
-			}
-			if n < g.sweep.Set.Lo {
-				next = min(next, g.sweep.Set.Lo)
-			}
-			n = next
-		}
+// getRange emits the sweep's values at n in [lo, hi). Each of them must be
+// there; a single n must be in the sweep.
+func (a *app) getRange(ctx context.Context, st *opened, id jobs.RunID, s jobs.Sweep, l *jobs.Ledger, lo, hi int64, emit func(engine.Piece) error) error {
+	if hi-lo == 1 && !s.Set.Contains(lo) {
+		return fmt.Errorf("n = %d is not in sweep %s (%s)", lo, s.Name, s.Set)
 	}
-	return nil
-}
-
-func (g *getter) point(ctx context.Context, n int64) error {
-	got, err := g.st.ReadPoints(ctx, g.run.ID, g.sweep.Name, []int64{n})
-	if err != nil {
-		return err
+	src := source{sweep: s, lo: lo, hi: hi}
+	if w := src.wanted(); s.Keep == jobs.KeepSums && w.Hi > w.Lo {
+		return a.recompute(ctx, s, w.Lo, w.Hi, emit)
 	}
-	if len(got) == 0 {
-		return g.missing(n)
+	src.values = aggregator.Scan(ctx, st.Store, id, s, l, lo, hi)
+	err := report.Each(src.values, src.wanted(), emit)
+	var p *report.PartialError
+	if errors.As(err, &p) {
+		return fmt.Errorf("sweep %s: %w", s.Name, err)
 	}
-	if got[0].CRC != jobs.PointCRC(n, got[0].Value) {
-		return coded(codeMismatch, &aggregator.CorruptError{Sweep: g.sweep.Name, N: n, Why: "its CRC differs"})
-	}
-	return g.emit(engine.Piece{Lo: n, Wide: []engine.Int128{got[0].Value}})
-}
-
-func (g *getter) missing(n int64) error {
-	return fmt.Errorf("n = %d of sweep %s is not computed yet", n, g.sweep.Name)
-}
-
-// dense emits stored cells, some at a time, cut to [lo, hi).
-func (g *getter) dense(ctx context.Context, lo, hi int64) error {
-	first, last := g.sweep.Grid.Range(lo, hi)
-	if open := g.ledger.NextOpen(first); open < last {
-		c, _ := g.sweep.Cell(open)
-		return g.missing(max(c.Lo, lo))
-	}
-	if g.sweep.Keep == jobs.KeepSums {
-		return g.app.recompute(ctx, g.sweep, lo, hi, g.emit)
-	}
-	const batch = 64
-	var buf engine.Piece
-	for i := first; i < last; i += batch {
-		cells, err := g.st.ReadCells(ctx, g.run.ID, g.sweep, i, min(i+batch, last))
-		if err != nil {
-			return err
-		}
-		for _, c := range cells {
-			if jobs.CRC(c.Data) != c.CRC || int64(len(c.Data)) != c.Cell.Len()*int64(c.Width) {
-				return coded(codeMismatch, &aggregator.CorruptError{Sweep: g.sweep.Name, Cell: c.Cell, Why: "its CRC differs"})
-			}
-			p, err := jobs.DecodeValues(buf, c.Cell.Lo, c.Width, c.Data)
-			if err != nil {
-				return err
-			}
-			buf = p
-			from, to := max(lo, c.Cell.Lo), min(hi, c.Cell.Hi)
-			if err := g.emit(p.Slice(int(from-p.Lo), int(to-p.Lo))); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return err
 }
 
 // recompute evaluates values that are not kept.
