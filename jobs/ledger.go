@@ -47,6 +47,30 @@ func (l *Ledger) DoneCells() int64 {
 // DonePoints returns the number of finished points.
 func (l *Ledger) DonePoints() int64 { return int64(len(l.points)) }
 
+// Covers reports whether everything that is finished in old is finished in l
+// too. It is false when the store lost what it had.
+func (l *Ledger) Covers(old *Ledger) bool {
+	if l.First == old.First && l.Count == old.Count {
+		for i, w := range old.bits {
+			if w&^l.bits[i] != 0 {
+				return false
+			}
+		}
+	} else {
+		for i := old.NextDone(old.First); i < old.First+old.Count; i = old.NextDone(i + 1) {
+			if !l.Done(i) {
+				return false
+			}
+		}
+	}
+	for n := range old.points {
+		if !l.points[n] {
+			return false
+		}
+	}
+	return true
+}
+
 // NextOpen returns the first unfinished cell at or after index, or the end of
 // the ledger.
 func (l *Ledger) NextOpen(index int64) int64 { return l.next(index, 0) }

@@ -42,6 +42,9 @@ type Task struct {
 	Attempt int `json:"attempt"`
 	// Deaths counts workers that fell silent while they held the cells.
 	Deaths int `json:"deaths,omitempty"`
+	// Alone says that the worker computes nothing else meanwhile, so that
+	// another death is this task's fault.
+	Alone bool `json:"alone,omitempty"`
 	// CostNs is the scheduler's estimate, for progress.
 	CostNs float64 `json:"cost_ns,omitempty"`
 }
@@ -121,6 +124,8 @@ type Beat struct {
 	// StartedMs and AtMs are the store's clock in Unix milliseconds.
 	StartedMs int64 `json:"started_ms"`
 	AtMs      int64 `json:"at_ms"`
+	// Waiting says that the worker has the task but does not compute it yet.
+	Waiting bool `json:"waiting,omitempty"`
 	// Ended says that the worker has let go of the task, with Error when it
 	// could not compute it.
 	Ended bool   `json:"ended,omitempty"`

@@ -54,7 +54,7 @@ func (s *Store) Beats(ctx context.Context, id jobs.RunID) ([]jobs.Beat, time.Tim
 		var b jobs.Beat
 		started, at, err := decodeBeat(all[task], &b)
 		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("key %s, task %s: %w", key, task, err)
+			return nil, time.Time{}, jobs.Lasting(fmt.Errorf("key %s, task %s: %w", key, task, err))
 		}
 		b.StartedMs, b.AtMs = started, at
 		beats = append(beats, b)
@@ -119,7 +119,7 @@ func (s *Store) Workers(ctx context.Context) ([]jobs.Worker, error) {
 		var w jobs.Worker
 		started, at, err := decodeBeat(all[name], &w)
 		if err != nil {
-			return nil, fmt.Errorf("key %s, worker %s: %w", keyWorkers, name, err)
+			return nil, jobs.Lasting(fmt.Errorf("key %s, worker %s: %w", keyWorkers, name, err))
 		}
 		w.StartedMs, w.AtMs = started, at
 		workers = append(workers, w)

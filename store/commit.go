@@ -31,12 +31,12 @@ const commitBytes = 1 << 20
 // and so is every cell whose form the present plan would have different.
 //
 // Errors: jobs.ErrFenced when the run or its sweep is gone, *jobs.StateError
-// when the run takes no commits, others when the data is not what it claims to
-// be or the store fails.
+// when the run takes no commits, *jobs.LastingError when the data is not what it
+// claims to be, others when the store fails (see jobs.IsLasting).
 func (s *Store) Commit(ctx context.Context, c jobs.Commit) (jobs.Committed, error) {
 	var total jobs.Committed
 	if err := checkCommit(c); err != nil {
-		return total, fmt.Errorf("commit to %s of run %s: %w", c.Sweep, c.Run.Name, err)
+		return total, jobs.Lasting(fmt.Errorf("commit to %s of run %s: %w", c.Sweep, c.Run.Name, err))
 	}
 	for cells := c.Cells; len(cells) > 0; {
 		k := callLen(cells)

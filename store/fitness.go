@@ -63,6 +63,20 @@ func (s *Store) Fitness(ctx context.Context) (Fitness, error) {
 	return parseInfo(text), nil
 }
 
+// Incarnation returns a name of the server process that is new whenever Redis
+// was started again or another server took over: what was committed in the
+// last seconds before may be lost then.
+func (s *Store) Incarnation(ctx context.Context) (string, error) {
+	if s.embedded {
+		return "embedded", nil
+	}
+	text, err := s.client.Info(ctx, "server").Result()
+	if err != nil {
+		return "", fmt.Errorf("ask Redis about itself: %w", err)
+	}
+	return parseInfo(text).RunID, nil
+}
+
 // parseInfo reads the answer of INFO. What is not there stays zero.
 func parseInfo(text string) Fitness {
 	var f Fitness

@@ -46,7 +46,7 @@ func (s *Store) Ledger(ctx context.Context, id jobs.RunID, w jobs.Sweep) (*jobs.
 				return fail(fmt.Errorf("key %s: %w", key, err))
 			}
 			if len(bitmap) != chunkBytes {
-				return fail(fmt.Errorf("key %s holds %d bytes instead of %d", key, len(bitmap), chunkBytes))
+				return fail(jobs.Lasting(fmt.Errorf("key %s holds %d bytes instead of %d", key, len(bitmap), chunkBytes)))
 			}
 			mark(l, (lo+int64(i))*ChunkCells, bitmap)
 		}
@@ -116,7 +116,7 @@ func (s *Store) Counts(ctx context.Context, id jobs.RunID) (map[string]jobs.Coun
 		sweep, what, ok := strings.Cut(field, ":")
 		v, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || !ok {
-			return nil, fmt.Errorf("key %s: field %s holds %q", key, field, text)
+			return nil, jobs.Lasting(fmt.Errorf("key %s: field %s holds %q", key, field, text))
 		}
 		c := counts[sweep]
 		switch what {

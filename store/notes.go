@@ -51,7 +51,7 @@ func (s *Store) Tasks(ctx context.Context, id jobs.RunID) ([]jobs.Task, error) {
 	for _, name := range sorted(all) {
 		t, err := jobs.DecodeTask([]byte(all[name]))
 		if err != nil {
-			return nil, fmt.Errorf("key %s, task %s: %w", key, name, err)
+			return nil, jobs.Lasting(fmt.Errorf("key %s, task %s: %w", key, name, err))
 		}
 		tasks = append(tasks, t)
 	}
@@ -94,7 +94,7 @@ func (s *Store) Failures(ctx context.Context, id jobs.RunID) ([]jobs.Failure, er
 	for field, text := range all {
 		var f jobs.Failure
 		if err := json.Unmarshal([]byte(text), &f); err != nil {
-			return nil, fmt.Errorf("key %s, field %s: %w", key, field, err)
+			return nil, jobs.Lasting(fmt.Errorf("key %s, field %s: %w", key, field, err))
 		}
 		failures = append(failures, f)
 	}

@@ -93,7 +93,7 @@ func (s *Store) run(ctx context.Context, script *redis.Script, id jobs.RunID, ke
 	case "changed":
 		return r, fmt.Errorf("%w: it is at revision %s", jobs.ErrChanged, r.text(0))
 	case "corrupt":
-		return r, fmt.Errorf("key %s holds something else than expected", r.text(0))
+		return r, jobs.Lasting(fmt.Errorf("key %s holds something else than expected", r.text(0)))
 	}
 	return r, nil
 }
