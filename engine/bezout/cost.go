@@ -28,3 +28,9 @@ func (bezout) Cost(w engine.Work) engine.Cost {
 func formulaCost(n float64) float64 { return 1000 + 30*math.Cbrt(n*n) }
 
 func sumCost(n float64) float64 { return 50_000 + 1.6*math.Cbrt(n*n) }
+
+// checkPays reports whether a direct W(hi−1) costs at most a thirtieth of the
+// range.
+func checkPays(lo, hi int64) bool {
+	return 30*sumCost(float64(hi-1)) < float64(hi-lo)*3
+}

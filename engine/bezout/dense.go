@@ -1,0 +1,215 @@
+package bezout
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nsweep/nsweep/engine"
+)
+
+// Borders between the ways to walk through a range.
+const (
+	// Below this many values the plain sieve is faster than the preparations
+	// for the dense one.
+	denseLeast = 4096
+	// Numbers below 2³¹ fit 32-bit cells.
+	dense32Max = int64(1) << 31
+	// Beyond this limit every segment meets more primes than the dense sieve
+	// is made for.
+	denseMax = int64(1) << 44
+	// A range from 1 keeps the odd numbers up to half of it, at most 128 MB.
+	denseTableMax = int64(1) << 27
+)
+
+// blockOctets is the number of n divisible by 8 in one block of values.
+const blockOctets = 2048
+
+// walker carries W through the parts of a range.
+type walker struct {
+	ctx    context.Context
+	out    *emitter
+	primes []uint32
+	// w is W(n) for the n before the next one.
+	w     engine.Int128
+	check func(engine.Int128) error // is given W(hi−1) before the last values leave
+	last  int64                     // hi−1 of the whole range
+
+	values []int64
+	wide   []engine.Int128
+}
+
+// steps emits W(lo), …, W(hi−1): a direct W(lo−1), then the step form with φ
+// and g from sieves. When a direct W(hi−1) costs little beside the range, it
+// is compared with the last value before that leaves.
+func steps(ctx context.Context, lo, hi int64, out *emitter) error {
+	wk := &walker{ctx: ctx, out: out, last: hi - 1}
+	if lo > 1 {
+		w, err := sum(ctx, lo-1, engine.Sink{})
+		if err != nil {
+			return fmt.Errorf("bezout: start of %d…%d: %w", lo, hi-1, err)
+		}
+		wk.w = w
+	}
+	if checkPays(lo, hi) {
+		wk.check = func(got engine.Int128) error {
+			want, err := sum(ctx, hi-1, engine.Sink{})
+			if err != nil {
+				return fmt.Errorf("bezout: check of %d…%d: %w", lo, hi-1, err)
+			}
+			if got != want {
+				return fmt.Errorf("bezout: the sieve of %d…%d ends with W(%d) = %s, the direct sum gives %s", lo, hi-1, hi-1, got, want)
+			}
+			return nil
+		}
+	}
+	var err error
+	if wk.primes, err = primesUpto(ctx, isqrt(hi)+1); err != nil {
+		return err
+	}
+	for lo < hi && err == nil {
+		lo, err = wk.part(lo, hi)
+	}
+	return err
+}
+
+// part walks through the first part of [lo, hi) for which one way is best and
+// returns where it ends.
+func (wk *walker) part(lo, hi int64) (int64, error) {
+	odd := wk.primes[1:]
+	if hi-lo < denseLeast || lo >= denseMax {
+		return hi, wk.plain(lo, hi)
+	}
+	if end := min(hi, denseTableMax); lo <= end/16 {
+		return end, fromTable(wk, end, lo, odd)
+	}
+	if end := min(hi, dense32Max); lo < end {
+		return end, window(wk, lo, end, newTables[uint32](2, end, odd), denseCells)
+	}
+	end := min(hi, denseMax)
+	cells := int64(denseCells)
+	if end > 1<<38 {
+		cells *= 4
+	}
+	return end, window(wk, lo, end, newTables[uint64](2, end, odd), cells)
+}
+
+// plain walks through [lo, hi) with the plain sieve.
+func (wk *walker) plain(lo, hi int64) error {
+	s := newPlainSieve(min(hi-lo, maxPiece))
+	wk.values = make([]int64, min(hi-lo, maxPiece))
+	for a := lo; a < hi; a += maxPiece {
+		b := min(a+maxPiece, hi)
+		if err := s.run(wk.ctx, a, b, wk.primes); err != nil {
+			return err
+		}
+		// A piece adds at most 65536·10¹⁸ to W, so the sum within it can
+		// leave 64 bits: it is carried in 128.
+		w := wk.w
+		for i := range b - a {
+			w = w.Add(engine.Int128From(s.step(a+i, i)))
+			if err := wk.one(a+i, w); err != nil {
+				return err
+			}
+		}
+		wk.w = w
+	}
+	return wk.out.flush()
+}
+
+// one emits a single value.
+func (wk *walker) one(n int64, w engine.Int128) error {
+	if n == wk.last && wk.check != nil {
+		if err := wk.check(w); err != nil {
+			return err
+		}
+	}
+	return wk.out.value(w)
+}
+
+// fromTable walks through [lo, end), lo near the beginning, by way of all n from 1.
+func fromTable(wk *walker, end, lo int64, primes []uint32) error {
+	zero := newOddTable[uint32](primes, end+8*blockOctets)
+	view := func(int) strand[uint32] { return &stored[uint32]{table: zero} }
+	e := &eighths[uint32]{}
+	for a := 3; int64(1)<<a < end+8*blockOctets; a++ {
+		e.strands = append(e.strands, view(a))
+	}
+	return walk(wk, 0, lo, end, [3]strand[uint32]{zero, view(1), view(2)}, e)
+}
+
+// window walks through [lo, hi).
+func window[T word](wk *walker, lo, hi int64, t *tables[T], size int64) error {
+	base := (lo - 1) / 8 * 8
+	blocks := (hi - base + 8*blockOctets - 2) / (8 * blockOctets)
+	top := base + blocks*8*blockOctets
+	cells := make([]cell[T], size)
+	odd := func(a int) strand[T] {
+		// The odd m with base < 2^a·m ≤ top.
+		first, beyond := (base>>a+1)|1, (top>>a+1)|1
+		return newSieved(t, cells, first, (beyond-first)/2)
+	}
+	e := &eighths[T]{tail: &tail{wk: wk, next: base>>tailPower + 1, end: top>>tailPower + 1}}
+	for a := 3; a < tailPower; a++ {
+		e.strands = append(e.strands, odd(a))
+	}
+	return walk(wk, base, lo, hi, [3]strand[T]{odd(0), odd(1), odd(2)}, e)
+}
+
+// walk goes through the blocks from base+1 on, a multiple of 8 before it, and
+// emits the values of [lo, hi).
+func walk[T word](wk *walker, base, lo, hi int64, strands [3]strand[T], e *eighths[T]) error {
+	values := make([]int64, 8*blockOctets)
+	octets := make([]int64, blockOctets)
+	for ; base+1 < hi; base += 8 * blockOctets {
+		if err := wk.ctx.Err(); err != nil {
+			return err
+		}
+		s0, s1, s2 := strands[0].take(4*blockOctets), strands[1].take(2*blockOctets), strands[2].take(blockOctets)
+		if err := e.fill(octets, base/8+1); err != nil {
+			return err
+		}
+		if base+8*blockOctets < lo {
+			continue
+		}
+		addSteps(values, s0, s1, s2, octets)
+		from, to := max(lo-base-1, 0), min(hi-base-1, 8*blockOctets)
+		before := int64(0)
+		if from > 0 {
+			before = values[from-1]
+		}
+		if err := wk.emit(base+1+from, values[from:to], before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit hands out W(n), W(n+1), …, given the sums of their steps, which start at
+// before. A block's sum is below 2¹⁴·2⁴⁴.
+func (wk *walker) emit(n int64, sums []int64, before int64) error {
+	base := wk.w.Sub(engine.Int128From(before))
+	wk.w = base.Add(engine.Int128From(sums[len(sums)-1]))
+	if n+int64(len(sums))-1 == wk.last && wk.check != nil {
+		if err := wk.check(wk.w); err != nil {
+			return err
+		}
+	}
+	if k := min(int64(len(sums)), narrowMax-n+1); k > 0 {
+		// W(n) < 2⁶³ here, so sums modulo 2⁶⁴ are exact.
+		for i := range sums[:k] {
+			sums[i] += int64(base.Lo)
+		}
+		if err := wk.out.emit(engine.Piece{Lo: n, Narrow: sums[:k]}); err != nil {
+			return err
+		}
+		n, sums = n+k, sums[k:]
+	}
+	if len(sums) == 0 {
+		return nil
+	}
+	wk.wide = wk.wide[:0]
+	for _, v := range sums {
+		wk.wide = append(wk.wide, base.Add(engine.Int128From(v)))
+	}
+	return wk.out.emit(engine.Piece{Lo: n, Wide: wk.wide})
+}

@@ -1,0 +1,260 @@
+package bezout
+
+// A dense sieve factors the numbers coprime to span, 2 or 6, in their order.
+// Number i is 2i+1 for span 2, and 3i+1 or 3i+2 for even or odd i and span 6.
+// The multiples of q among them are q·c for the c coprime to span: one chain
+// that advances by q numbers, or two that advance by 2q.
+
+// denseCells is the number of cells in a segment: 256 KB of 32-bit words, which
+// the second-level cache holds.
+const denseCells = 32768
+
+// chunkSegments is the number of segments for which the multiples of large
+// prime powers are looked up at once.
+const chunkSegments = 64
+
+// denseNumber returns number i of the sieve.
+func denseNumber(span, i int64) int64 {
+	if span == 2 {
+		return 2*i + 1
+	}
+	return 3*i + 1 + i&1
+}
+
+// denseFirst returns the least numbers, by index and at least at, that are
+// multiples of q, one for each chain; the second is -1 for span 2. q is coprime
+// to span.
+func denseFirst(span, q, at int64) (i, j int64) {
+	c := (denseNumber(span, at) + q - 1) / q
+	if span == 2 {
+		return (q*(c|1) - 1) / 2, -1
+	}
+	one := c + (7-c%6)%6   // the least c ≡ 1 modulo 6
+	five := c + (11-c%6)%6 // the least c ≡ 5
+	return q * one / 3, q * five / 3
+}
+
+// tables are what all sieves up to one limit share. They do not change once
+// made.
+type tables[T word] struct {
+	span    int64
+	pattern []patternCell[T]
+	primes  [2][]divisor[T] // those not in the pattern: 3 modulo 4, and 1 modulo 4
+	values  [2][]int64      // their values, ascending
+	powers  [2][]divisor[T] // prime powers not in the pattern: small, and large ones
+	sizes   [2][]int64      // their values
+}
+
+// patternCell is what the primes of the pattern leave of a number: it is
+// multiplied by inv, and by mark's top bit marked.
+type patternCell[T word] struct{ inv, phi, mark T }
+
+// newTables prepares a sieve for numbers below limit, given all odd primes up
+// to √limit. The pattern takes 5, 7 and 11, for span 2 also 3 and 9.
+func newTables[T word](span, limit int64, primes []uint32) *tables[T] {
+	t := &tables[T]{span: span}
+	period := int64(2 * 5 * 7 * 11)
+	if span == 2 {
+		period = 9 * 5 * 7 * 11
+	}
+	t.pattern = make([]patternCell[T], period)
+	for i := range period {
+		t.pattern[i] = newPatternCell[T](denseNumber(span, i))
+	}
+	chainStep := span / 2
+	if span == 6 {
+		chainStep = 2
+	}
+	for _, p32 := range primes {
+		p := int64(p32)
+		if span%p == 0 {
+			continue
+		}
+		inv := oddInverse(T(p))
+		if p > 11 {
+			class := 0
+			if p%4 == 1 {
+				class = 1
+			}
+			t.primes[class] = append(t.primes[class], divisor[T]{inv, T(p - 1), uint32(p * chainStep)})
+			t.values[class] = append(t.values[class], p)
+		}
+		for q := p * p; q < limit; {
+			if q != 9 {
+				size := 0
+				if q >= 4*denseCells {
+					size = 1
+				}
+				t.powers[size] = append(t.powers[size], divisor[T]{inv, T(p), uint32(min(q*chainStep, 1<<31))})
+				t.sizes[size] = append(t.sizes[size], q)
+			}
+			if q > limit/p {
+				break
+			}
+			q *= p
+		}
+	}
+	return t
+}
+
+func newPatternCell[T word](m int64) patternCell[T] {
+	c := patternCell[T]{inv: 1, phi: 1}
+	for _, p := range []int64{3, 9, 5, 7, 11} {
+		if m%p != 0 {
+			continue
+		}
+		switch p {
+		case 9:
+			c.inv *= oddInverse(T(3))
+			c.phi *= 3
+		default:
+			c.inv *= oddInverse(T(p))
+			c.phi *= T(p - 1)
+		}
+		if p == 5 {
+			c.mark = topBit[T]()
+		}
+	}
+	return c
+}
+
+// denseSieve walks through the numbers of one strand in segments.
+type denseSieve[T word] struct {
+	*tables[T]
+	at    int64 // index of the next segment's first number
+	count [2]int
+	next  [2][2][]uint32 // by class and chain: next multiple of the primes, from at
+	small [2][]uint32    // by chain: that of the small powers
+
+	// The multiples of large powers in the current chunk, by segment.
+	chunk  [chunkSegments][]event
+	inside int // segment within the chunk, or chunkSegments
+	size   int64
+	limit  int64
+}
+
+// event is one multiple of a large prime power.
+type event struct {
+	cell  uint32
+	power uint32 // index in tables.powers[1]
+}
+
+// newDenseSieve returns a sieve of the numbers from index at on, in segments of
+// size cells, below the number limit.
+func newDenseSieve[T word](t *tables[T], at, size, limit int64) *denseSieve[T] {
+	s := &denseSieve[T]{tables: t, at: at, size: size, limit: limit, inside: chunkSegments}
+	for class := range t.primes {
+		n := 0
+		for n < len(t.values[class]) && t.values[class][n]*t.values[class][n] < limit {
+			n++
+		}
+		s.count[class] = n
+		for chain := range s.chains() {
+			s.next[class][chain] = make([]uint32, n)
+		}
+		for k, p := range t.values[class][:n] {
+			s.place(p, func(chain int, i int64) { s.next[class][chain][k] = uint32(i - at) })
+		}
+	}
+	for chain := range s.chains() {
+		s.small[chain] = make([]uint32, len(t.sizes[0]))
+	}
+	for k, q := range t.sizes[0] {
+		s.place(q, func(chain int, i int64) { s.small[chain][k] = uint32(i - at) })
+	}
+	return s
+}
+
+func (s *denseSieve[T]) chains() int {
+	if s.span == 2 {
+		return 1
+	}
+	return 2
+}
+
+// place reports the first multiple of q in each chain from at on.
+func (s *denseSieve[T]) place(q int64, set func(chain int, i int64)) {
+	i, j := denseFirst(s.span, q, s.at)
+	set(0, i)
+	if j >= 0 {
+		set(1, j)
+	}
+}
+
+// segment factors the next len(cells) numbers, at most size.
+func (s *denseSieve[T]) segment(cells []cell[T]) {
+	s.start(cells)
+	for chain := range s.chains() {
+		next := s.next[0][chain]
+		for k, d := range s.primes[0][:s.count[0]] {
+			next[k] = uint32(divideOut(cells, uint(next[k]), d))
+		}
+		next = s.next[1][chain]
+		for k, d := range s.primes[1][:s.count[1]] {
+			next[k] = uint32(divideOutMarking(cells, uint(next[k]), d))
+		}
+		next = s.small[chain]
+		for k, d := range s.powers[0] {
+			next[k] = uint32(divideOut(cells, uint(next[k]), d))
+		}
+	}
+	if s.inside == chunkSegments {
+		s.lookUp()
+	}
+	for _, e := range s.chunk[s.inside] {
+		if int(e.cell) < len(cells) { // the last segment may be short
+			c, d := &cells[e.cell], &s.powers[1][e.power]
+			c.c *= d.inv
+			c.phi *= d.scale
+		}
+	}
+	s.inside++
+	s.at += int64(len(cells))
+}
+
+// start fills the cells with the numbers, divided by the primes of the pattern.
+func (s *denseSieve[T]) start(cells []cell[T]) {
+	at, period := s.at, int64(len(s.pattern))
+	for len(cells) > 0 {
+		k := at % period
+		row := s.pattern[k:min(period, k+int64(len(cells)))]
+		m := T(denseNumber(s.span, at))
+		// Neighbours are 2 apart, or 4 and 2 in turn.
+		even, odd := T(2), T(2)
+		if s.span == 6 {
+			even, odd = 4, 2
+			if at&1 == 1 {
+				even, odd = 2, 4
+			}
+		}
+		out := cells[:len(row)]
+		for i, p := range row {
+			out[i] = cell[T]{c: m*p.inv | p.mark, phi: p.phi}
+			m += even
+			even, odd = odd, even
+		}
+		cells = cells[len(row):]
+		at += int64(len(row))
+	}
+}
+
+// lookUp finds the multiples of the large powers in the chunk that starts at at.
+func (s *denseSieve[T]) lookUp() {
+	s.inside = 0
+	for i := range s.chunk {
+		s.chunk[i] = s.chunk[i][:0]
+	}
+	end := s.at + chunkSegments*s.size
+	for k, q := range s.sizes[1] {
+		if q >= s.limit {
+			continue
+		}
+		step := int64(s.powers[1][k].step)
+		s.place(q, func(_ int, i int64) {
+			for ; i < end; i += step {
+				n := (i - s.at) / s.size
+				s.chunk[n] = append(s.chunk[n], event{uint32((i - s.at) % s.size), uint32(k)})
+			}
+		})
+	}
+}
