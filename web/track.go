@@ -1,0 +1,274 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/nsweep/nsweep/aggregator"
+	"github.com/nsweep/nsweep/jobs"
+)
+
+const (
+	// ledgerShare bounds the time that reading ledgers takes: one part in so
+	// many.
+	ledgerShare = 20
+	// ledgerAge is when a ledger is read again though no counter moved.
+	ledgerAge = 30 * time.Second
+	// maxTimes is how many tasks' times are kept for a sweep.
+	maxTimes = 4096
+)
+
+// tracker follows one epoch of one run. It belongs to the poller's goroutine.
+type tracker struct {
+	run    jobs.Run
+	result *aggregator.Result // the stored one, when it is of this plan
+	sweeps []*sweepTrack
+
+	counts   map[string]jobs.Counts
+	tasks    []TaskView
+	failures []jobs.Failure
+	leader   string
+	pace     pace
+	flows    map[string]*flow // by worker
+
+	readAt  time.Time // when the details were read
+	lightAt time.Time // when the counters were
+	deep    bool
+}
+
+type sweepTrack struct {
+	jobs.Sweep
+	layout   layout
+	symbol   string
+	whole    float64 // estimated cost of all
+	empty    aggregator.SweepResult
+	ledger   *jobs.Ledger
+	verified *jobs.Ledger
+	readAt   time.Time
+	took     time.Duration
+	reads    uint64
+	open     float64     // estimated cost of what the ledger has open,
+	costed   uint64      // after so many reads
+	seen     jobs.Counts // when the ledger was read
+	disputes []jobs.Dispute
+	times    []timed
+	view     *SweepView
+}
+
+func newTracker(run jobs.Run, c costs) *tracker {
+	t := &tracker{run: run, flows: map[string]*flow{}}
+	for _, s := range run.Sweeps {
+		t.sweeps = append(t.sweeps, &sweepTrack{Sweep: s, layout: newLayout(s), symbol: c.symbol(s), whole: c.whole(s), empty: unfolded(run.ID, s)})
+	}
+	t.adopt(run)
+	return t
+}
+
+// adopt takes over a newer state of the same plan.
+func (t *tracker) adopt(run jobs.Run) {
+	if run.State != t.run.State {
+		t.pace.reset()
+	}
+	if t.result == nil || string(run.Result) != string(t.run.Result) {
+		t.result = nil
+		if r, err := aggregator.Decode(run.Result); err == nil && r.Rev == run.Rev {
+			t.result = &r
+		}
+	}
+	t.run = run
+}
+
+// active reports whether work may be going on.
+func (t *tracker) active() bool { return t.run.State == jobs.Running || t.run.State == jobs.Paused }
+
+// light reads the counters alone.
+func (t *tracker) light(ctx context.Context, st Store, now time.Time) (err error) {
+	if t.counts, err = st.Counts(ctx, t.run.ID); err != nil {
+		return err
+	}
+	t.failures, err = st.Failures(ctx, t.run.ID)
+	t.lightAt = now
+	return err
+}
+
+// read reads everything. now is the clock of this process, which the pace goes
+// by; ages are by the store's clock.
+func (t *tracker) read(ctx context.Context, o *Options, now time.Time) error {
+	st := o.Store
+	if err := t.light(ctx, st, now); err != nil {
+		return err
+	}
+	tasks, err := st.Tasks(ctx, t.run.ID)
+	if err != nil {
+		return err
+	}
+	beats, clock, err := st.Beats(ctx, t.run.ID)
+	if err != nil {
+		return err
+	}
+	if t.leader, err = st.Leader(ctx, t.run.ID); err != nil {
+		return err
+	}
+	before, gap := t.tasks, now.Sub(t.readAt)
+	t.tasks = taskViews(tasks, beats, clock)
+	t.follow(before, beats, clock, now, gap)
+	for _, s := range t.sweeps {
+		if err := t.readSweep(ctx, o, s, now); err != nil {
+			return err
+		}
+	}
+	t.readAt, t.deep = now, true
+	return nil
+}
+
+func (t *tracker) readSweep(ctx context.Context, o *Options, s *sweepTrack, now time.Time) (err error) {
+	c := t.counts[s.Name]
+	age := now.Sub(s.readAt)
+	if s.ledger == nil || (age >= ledgerShare*s.took && (c != s.seen || age >= ledgerAge)) {
+		begin := time.Now()
+		if s.ledger, err = o.Store.Ledger(ctx, t.run.ID, s.Sweep); err != nil {
+			return err
+		}
+		if o.Verified != nil {
+			if s.verified, err = o.Verified(ctx, t.run.ID, s.Sweep); err != nil {
+				return err
+			}
+		}
+		s.took, s.readAt, s.seen = time.Since(begin), now, c
+		s.reads++
+	}
+	if s.disputes = nil; c.Disputed > 0 {
+		s.disputes, err = o.Store.Disputes(ctx, t.run.ID, s.Sweep)
+	}
+	return err
+}
+
+// taskViews joins tasks with their beats. A task whose worker has let go of it
+// is left out.
+func taskViews(tasks []jobs.Task, beats []jobs.Beat, clock time.Time) []TaskView {
+	byID := map[string]jobs.Beat{}
+	for _, b := range beats {
+		byID[b.Task] = b
+	}
+	var out []TaskView
+	for _, k := range tasks {
+		v := TaskView{ID: k.ID(), Sweep: k.Sweep, Lo: k.Lo, Hi: k.Hi, Points: k.Points, Count: k.Count(), Attempt: k.Attempt, Deaths: k.Deaths}
+		b, ok := byID[v.ID]
+		switch {
+		case ok && b.Ended:
+			continue
+		case ok:
+			v.Worker, v.Fraction = b.Worker, min(1, max(0, b.Fraction))
+			v.Started, v.Seen = time.UnixMilli(b.StartedMs), time.UnixMilli(b.AtMs)
+			v.Silent = max(0, clock.Sub(v.Seen))
+		default:
+			v.Waiting = true
+		}
+		out = append(out, v)
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if a.Waiting != b.Waiting {
+			return b.Waiting
+		}
+		return a.Started.Before(b.Started)
+	})
+	return out
+}
+
+// follow credits workers with what their tasks did since the last look, and
+// notes how long finished tasks took.
+func (t *tracker) follow(before []TaskView, beats []jobs.Beat, clock, now time.Time, gap time.Duration) {
+	if t.readAt.IsZero() {
+		return // what was done before is not known to be recent
+	}
+	did := map[string]float64{}
+	old := map[string]TaskView{}
+	for _, k := range before {
+		if !k.Waiting {
+			old[k.ID] = k
+		}
+	}
+	for _, k := range t.tasks {
+		if k.Waiting {
+			continue
+		}
+		did[k.Worker] += max(0, (k.Fraction-old[k.ID].Fraction)*float64(k.Count))
+		delete(old, k.ID)
+	}
+	ended := map[string]jobs.Beat{}
+	for _, b := range beats {
+		if b.Ended {
+			ended[b.Task] = b
+		}
+	}
+	for id, k := range old {
+		b, ok := ended[id]
+		switch {
+		case ok:
+			did[k.Worker] += max(0, (b.Fraction-k.Fraction)*float64(k.Count))
+			if b.Error == "" && b.Fraction == 1 {
+				t.timed(k, time.Duration(b.AtMs-b.StartedMs)*time.Millisecond)
+			}
+		case gap < 2*time.Second && k.Silent < 10*time.Second:
+			// It came and went between two looks: it must have been finished.
+			did[k.Worker] += (1 - k.Fraction) * float64(k.Count)
+			t.timed(k, clock.Sub(k.Started))
+		}
+	}
+	for w, v := range did {
+		if t.flows[w] == nil {
+			t.flows[w] = &flow{}
+		}
+		t.flows[w].add(now, v)
+	}
+	for w, f := range t.flows {
+		if _, ok := did[w]; !ok {
+			f.add(now, 0)
+			if now.Sub(f.since) > time.Hour && f.amount < 1e-6 {
+				delete(t.flows, w)
+			}
+		}
+	}
+}
+
+func (t *tracker) timed(k TaskView, d time.Duration) {
+	s := t.sweep(k.Sweep)
+	if s == nil || d <= 0 {
+		return
+	}
+	for _, sp := range s.layout.spans(k.Lo, k.Hi, k.Points) {
+		share := float64(sp.to-sp.from) / float64(max(1, len(k.Points)))
+		if len(k.Points) == 0 {
+			share = 1
+		}
+		if len(s.times) >= maxTimes {
+			// Views may still read the old list, so it is copied, not moved.
+			s.times = slices.Clone(s.times[maxTimes/4:])
+		}
+		s.times = append(s.times, timed{sp, d.Seconds() * share})
+	}
+}
+
+func (t *tracker) sweep(name string) *sweepTrack {
+	for _, s := range t.sweeps {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// describe names a task's cells for people.
+func describe(k TaskView) string {
+	if a, b := k.First(), k.Last(); a != b {
+		if len(k.Points) > 0 {
+			return fmt.Sprintf("%d points from n = %s to %s", len(k.Points), group(a), group(b))
+		}
+		return fmt.Sprintf("n = %s…%s", group(a), group(b))
+	}
+	return "n = " + group(k.First())
+}
