@@ -69,8 +69,17 @@ func (c *committer) added(bytes int) error {
 		c.since = time.Now()
 	}
 	c.bytes += bytes
-	if c.bytes >= commitBytes || time.Since(c.since) >= c.job.worker.opts.CommitEvery {
+	switch {
+	case c.bytes >= commitBytes:
 		c.enqueue()
+	case time.Since(c.since) >= c.job.worker.opts.CommitEvery:
+		// Not at the price of waiting: in an outage the engine goes on until
+		// there is no room.
+		select {
+		case c.queue <- c.batch:
+			c.reset()
+		default:
+		}
 	}
 	return c.failure()
 }
@@ -133,6 +142,9 @@ func (c *committer) send(b jobs.Commit) {
 		case errors.Is(err, jobs.ErrFenced), errors.As(err, &state):
 			c.unwanted.Store(true)
 			c.fail(errUnwanted)
+			return
+		case jobs.IsLasting(err):
+			c.fail(err)
 			return
 		}
 		if c.ctx.Err() != nil {

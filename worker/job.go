@@ -8,7 +8,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
@@ -26,7 +25,9 @@ type job struct {
 	worker *Worker
 	task   jobs.Task
 	log    *slog.Logger
+	share  int // seats that it takes
 
+	waiting  atomic.Bool   // for a seat
 	fraction atomic.Uint64 // math.Float64bits
 	state    stateBox
 }
@@ -35,17 +36,22 @@ type job struct {
 func (j *job) run(ctx context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !j.beat(ctx, cancel, jobs.Beat{}) {
+	seated := j.worker.seats.try(j.share)
+	j.waiting.Store(!seated)
+	if !j.beat(ctx, cancel) {
+		if seated {
+			j.worker.seats.give(j.share)
+		}
 		return
 	}
 	var side sync.WaitGroup
 	done := make(chan struct{})
 	side.Go(func() { j.heart(ctx, cancel, done) })
-	err := j.compute(ctx)
+	err := j.sit(ctx, cancel)
 	close(done)
 	side.Wait()
 
-	last := jobs.Beat{Ended: true}
+	last := jobs.Beat{Ended: true, Fraction: math.Float64frombits(j.fraction.Load())}
 	cause := context.Cause(ctx)
 	switch {
 	case err == nil:
@@ -59,9 +65,25 @@ func (j *job) run(ctx context.Context) {
 		last.Error = err.Error()
 		j.log.Error("task failed", "err", err)
 	}
-	bye, cancelBye := context.WithTimeout(context.WithoutCancel(ctx), j.worker.opts.FlushTimeout)
-	defer cancelBye()
-	j.beat(bye, cancel, last)
+	j.farewell(context.WithoutCancel(ctx), last)
+}
+
+// sit computes as soon as there is a seat.
+func (j *job) sit(ctx context.Context, cancel context.CancelCauseFunc) error {
+	if j.waiting.Load() {
+		if err := j.worker.seats.take(ctx, j.share); err != nil {
+			return context.Cause(ctx)
+		}
+		j.waiting.Store(false)
+		defer j.worker.seats.give(j.share)
+		// Should this worker die of the first value, it is known what it was at.
+		if !j.beat(ctx, cancel) {
+			return errUnwanted
+		}
+		return j.compute(ctx)
+	}
+	defer j.worker.seats.give(j.share)
+	return j.compute(ctx)
 }
 
 // guard turns a panic of an engine into an error, so that one bad n does not
@@ -97,8 +119,9 @@ func (j *job) compute(ctx context.Context) error {
 	if err != nil && !com.wanted() {
 		return errUnwanted
 	}
-	// What is finished is stored whatever ended the computation.
-	if ferr := com.finish(); err == nil {
+	// What is finished is stored whatever ended the computation. A refused commit
+	// ends it too, and is the reason then.
+	if ferr := com.finish(); err == nil || (ferr != nil && errors.Is(err, context.Canceled)) {
 		err = ferr
 	}
 	return err
@@ -205,48 +228,3 @@ func (j *job) stopped(ctx context.Context) error {
 }
 
 func (j *job) setFraction(f float64) { j.fraction.Store(math.Float64bits(f)) }
-
-// heart beats until done is closed. It ends the computation when the run no
-// longer wants it or the worker drains, and saves the engine's state.
-func (j *job) heart(ctx context.Context, cancel context.CancelCauseFunc, done <-chan struct{}) {
-	o := j.worker.opts
-	tick := time.NewTicker(o.BeatEvery)
-	defer tick.Stop()
-	save := time.NewTicker(o.SaveEvery)
-	defer save.Stop()
-	drain := j.worker.drain
-	for {
-		select {
-		case <-done:
-			j.state.flush(ctx, j, false)
-			return
-		case <-drain:
-			// The engine may be deep in one value: cancelling makes it return
-			// within 100 ms. Its last offered state is kept.
-			cancel(errDrain)
-			drain = nil
-		case <-save.C:
-			j.state.flush(ctx, j, true)
-		case <-tick.C:
-			j.beat(ctx, cancel, jobs.Beat{})
-		}
-	}
-}
-
-// beat sends a beat and reports whether the task is still wanted. A beat that
-// does not get through changes nothing: silence is the scheduler's to judge.
-func (j *job) beat(ctx context.Context, cancel context.CancelCauseFunc, b jobs.Beat) bool {
-	b.Task, b.Worker = j.task.ID(), j.worker.opts.Self.ID
-	if b.Fraction == 0 {
-		b.Fraction = math.Float64frombits(j.fraction.Load())
-	}
-	state, err := j.worker.store.Beat(ctx, j.task.Run, b)
-	switch {
-	case errors.Is(err, jobs.ErrFenced), err == nil && !state.Accepts():
-		cancel(errUnwanted)
-		return false
-	case err != nil && ctx.Err() == nil:
-		j.log.Warn("heartbeat failed", "err", err)
-	}
-	return true
-}

@@ -37,7 +37,8 @@ type Store interface {
 // Options are a worker's settings. The zero value of a duration stands for the
 // default in its comment.
 type Options struct {
-	// Self is how the worker introduces itself. ID must be unique.
+	// Self is how the worker introduces itself. ID must be unique. Slots is how
+	// many tasks compute at a time, 1.
 	Self jobs.Worker
 	// BeatEvery is the interval of heartbeats, 5 s. It must be well below the
 	// silence after which the scheduler gives a task out again (35 s).
@@ -64,6 +65,7 @@ func (o *Options) defaults() {
 			*d = v
 		}
 	}
+	o.Self.Slots = max(o.Self.Slots, 1)
 	set(&o.BeatEvery, 5*time.Second)
 	set(&o.CommitEvery, 500*time.Millisecond)
 	set(&o.SaveEvery, 30*time.Second)
@@ -81,15 +83,21 @@ type Worker struct {
 	reg   *engine.Registry
 	opts  Options
 
+	seats    *seats
 	drain    chan struct{} // closed when running tasks are to end early
 	drainErr sync.Once
-	jobs     sync.WaitGroup // handlers that are running, also those asynq gave up on
+
+	mu      sync.Mutex
+	left    *sync.Cond     // a handler ended
+	running map[string]int // handlers by task ID, also those asynq gave up on
 }
 
 // New returns a worker over the engines of the registry.
 func New(store Store, reg *engine.Registry, opts Options) *Worker {
 	opts.defaults()
-	return &Worker{store: store, reg: reg, opts: opts, drain: make(chan struct{})}
+	w := &Worker{store: store, reg: reg, opts: opts, drain: make(chan struct{}), seats: newSeats(opts.Self.Slots), running: map[string]int{}}
+	w.left = sync.NewCond(&w.mu)
+	return w
 }
 
 // Server is the part of *asynq.Server that Run needs.
@@ -116,7 +124,7 @@ func (w *Worker) Run(ctx context.Context, srv Server) error {
 	err := w.greet(ctx)
 	srv.Stop()
 	w.Drain()
-	w.jobs.Wait()
+	w.await()
 	srv.Shutdown()
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.FlushTimeout)
 	defer cancel()
@@ -172,15 +180,23 @@ func (w *Worker) Drain() { w.drainErr.Do(func() { close(w.drain) }) }
 // ProcessTask computes one task. It returns an error, and so lets asynq keep
 // the task in its archive, only for a payload that no scheduler of this
 // version wrote; everything else is told to the scheduler through the beat.
+//
+// It does not end when ctx does. asynq ends the context of a task whose lease
+// it could not prolong, as in an outage of Redis, but what is computed is as good
+// as before: the ledger decides what is taken, and Drain ends what must end.
 func (w *Worker) ProcessTask(ctx context.Context, at *asynq.Task) error {
-	w.jobs.Add(1)
-	defer w.jobs.Done()
 	t, err := jobs.DecodeTask(at.Payload())
 	if err != nil {
 		w.opts.Log.Error("task refused", "err", err)
 		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
 	}
 	log := w.opts.Log.With("task", t.ID())
+	defer w.leave(t.ID())
+	if w.enter(t.ID()) > 1 {
+		// asynq lost the lease and gave the task out again, to this worker of all.
+		log.Debug("task is being computed here already")
+		return nil
+	}
 	select {
 	case <-w.drain:
 		return nil // given out again by the scheduler, which sees no beat
@@ -192,7 +208,33 @@ func (w *Worker) ProcessTask(ctx context.Context, at *asynq.Task) error {
 		log.Debug("task skipped", "outstanding", live, "err", err)
 		return err // nil, or asynq tries the transport again
 	}
-	j := &job{worker: w, task: t, log: log}
-	j.run(ctx)
+	j := &job{worker: w, task: t, log: log, share: w.seats.want(t.Alone)}
+	j.run(context.WithoutCancel(ctx))
 	return nil
+}
+
+// enter notes a handler and returns how many there are for the task.
+func (w *Worker) enter(task string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running[task]++
+	return w.running[task]
+}
+
+func (w *Worker) leave(task string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running[task]--; w.running[task] == 0 {
+		delete(w.running, task)
+	}
+	w.left.Broadcast()
+}
+
+// await waits until no handler is running.
+func (w *Worker) await() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.running) > 0 {
+		w.left.Wait()
+	}
 }

@@ -35,6 +35,28 @@ type fakeStore struct {
 	hellos  int
 	byes    int
 	saved   map[string][]byte
+	down    bool  // every call fails
+	lasting error // of every commit
+}
+
+var errDown = errors.New("connection refused")
+
+func (f *fakeStore) setDown(down bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+}
+
+// beatsOf returns the beats about a task.
+func (f *fakeStore) beatsOf(t jobs.Task) (beats []jobs.Beat) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, b := range f.beats {
+		if b.Task == t.ID() {
+			beats = append(beats, b)
+		}
+	}
+	return beats
 }
 
 func newFakeStore() *fakeStore {
@@ -52,6 +74,10 @@ func (f *fakeStore) Commit(_ context.Context, c jobs.Commit) (jobs.Committed, er
 	defer f.mu.Unlock()
 	f.commits++
 	switch {
+	case f.down:
+		return jobs.Committed{}, errDown
+	case f.lasting != nil:
+		return jobs.Committed{}, fmt.Errorf("commit: %w", f.lasting)
 	case f.fenced:
 		return jobs.Committed{}, fmt.Errorf("commit: %w", jobs.ErrFenced)
 	case !f.state.Accepts():
@@ -73,6 +99,9 @@ func (f *fakeStore) Commit(_ context.Context, c jobs.Commit) (jobs.Committed, er
 func (f *fakeStore) Beat(_ context.Context, _ jobs.RunID, b jobs.Beat) (jobs.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.down {
+		return "", errDown
+	}
 	if f.fenced {
 		return "", jobs.ErrFenced
 	}
