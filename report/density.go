@@ -90,7 +90,7 @@ func dot(img *image.NRGBA, x, y, reach int, c color.NRGBA) {
 				continue
 			}
 			c.A = full
-			if r > 1 {
+			if r > 2 { // the four tips of a round dot
 				c.A = full / 2
 			}
 			if img.NRGBAAt(x+dx, y+dy).A < c.A {

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
@@ -466,4 +469,31 @@ type counter int64
 func (c *counter) Write(b []byte) (int, error) {
 	*c += counter(len(b))
 	return len(b), nil
+}
+
+// TestExportTenMillion holds the goals for 10⁷ values, and that memory does not
+// grow with their number.
+func TestExportTenMillion(t *testing.T) {
+	if os.Getenv("NSWEEP_SOAK") == "" {
+		t.Skip("NSWEEP_SOAK is not set")
+	}
+	const count = 10_000_000
+	for _, f := range Formats {
+		goal := map[Format]float64{BFile: 5, CSV: 5, JSONL: 1, Parquet: 10}[f]
+		runtime.GC()
+		begin := time.Now()
+		var size counter
+		sum, err := Export(&size, stream(1_000_000_000, count, func(n int64) int64 { return n * n / 5 }),
+			ExportOptions{Format: f, Want: Wanted{Lo: 1_000_000_000, Hi: 1_000_000_000 + count}})
+		if err != nil || sum.Count != count {
+			t.Fatal(sum, err)
+		}
+		rate := count / 1e6 / time.Since(begin).Seconds()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		t.Logf("%s: %.1f million values/s, %d MB written, %d MB from the system", f, rate, size>>20, m.Sys>>20)
+		if rate < goal || m.Sys > 100<<20 {
+			t.Errorf("%s: %.1f million values/s, want %.0f; %d MB", f, rate, goal, m.Sys>>20)
+		}
+	}
 }

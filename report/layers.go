@@ -106,21 +106,22 @@ func (d *drawing) layers(p *picture) (x, y axis, paint func()) {
 		pad = max(1, math.Abs(hi)) * 0.05
 	}
 	y.lo, y.hi = lo-pad, hi+pad
-	if lo >= 0 && y.lo < 0 {
+	if lo >= 0 && y.lo < 0 && !d.m.logY {
 		y.lo = 0
 	}
 	return x, y, func() {
 		switch {
-		case d.m.curve && d.xs != nil:
-			p.compare(d.m, y)
-			p.curve(d.xs, d.ys, x, y)
 		case d.m.curve:
 			p.compare(d.m, y)
-			xs, ys := d.spanLine()
+			xs, ys := d.points()
+			if d.ns == nil {
+				xs, ys = d.spanLine()
+			}
 			p.curve(xs, ys, x, y)
-		case d.xs != nil:
+		case d.ns != nil:
 			p.compare(d.m, y)
-			p.dots(d.xs, d.ys, x, y)
+			xs, ys := d.points()
+			p.dots(xs, ys, x, y)
 		default:
 			p.image(d.density(p.data, y))
 			p.compare(d.m, y)

@@ -78,10 +78,11 @@ type drawing struct {
 	last          int64
 	yMin, yMax    float64
 	high          bool // a curve goes beyond yMin to yMax at n < settled
-	// Up to maxDots points as they are; nil once there are more.
-	xs, ys []float64
-	grid   *bins   // of all points
-	spans  []xspan // for curves: what passes through each column
+	// Up to maxDots points as they are; nil once there are more. Then grid has
+	// all of them or, for a curve, spans has what passes through each column.
+	ns, ys []float64
+	grid   *bins
+	spans  []xspan
 }
 
 // xspan is the part of a curve in one column.
@@ -92,14 +93,9 @@ type xspan struct {
 }
 
 func newDrawing(m measure, o PlotOptions) *drawing {
-	d := &drawing{m: m, o: o, yMin: math.Inf(1), yMax: math.Inf(-1), xs: []float64{}}
-	switch {
-	case m.histogram:
-		d.grid = newBins(1, 1.0/3200) // 32 rows are a hundredth
-	case m.curve:
-		d.spans = make([]xspan, dataWidth)
-	default:
-		d.grid = newBins(dataWidth, 0x1p-30)
+	d := &drawing{m: m, o: o, yMin: math.Inf(1), yMax: math.Inf(-1), ns: []float64{}}
+	if m.histogram {
+		d.ns, d.grid = nil, newBins(1, 1.0/3200) // 32 rows are a hundredth
 	}
 	d.cols = newColumns(dataWidth, o.Lo, max(o.Hi-1, o.Lo+1), m.logX)
 	return d
@@ -136,13 +132,27 @@ func (d *drawing) add(n, y float64) {
 	} else {
 		d.yMin, d.yMax = min(d.yMin, y), max(d.yMax, y)
 	}
-	if d.xs != nil {
-		if len(d.xs) < maxDots {
-			d.xs, d.ys = append(d.xs, d.cols.x(n)), append(d.ys, y)
+	switch {
+	case d.ns == nil:
+		d.tally(n, y)
+	case len(d.ns) < maxDots:
+		d.ns, d.ys = append(d.ns, n), append(d.ys, y)
+	default:
+		if d.m.curve {
+			d.spans = make([]xspan, dataWidth)
 		} else {
-			d.xs, d.ys = nil, nil
+			d.grid = newBins(dataWidth, 0x1p-30)
 		}
+		for i, n := range d.ns {
+			d.tally(n, d.ys[i])
+		}
+		d.ns, d.ys = nil, nil
+		d.tally(n, y)
 	}
+}
+
+// tally counts a point where it falls.
+func (d *drawing) tally(n, y float64) {
 	switch {
 	case d.m.histogram:
 		d.grid.add(0, y)
@@ -156,6 +166,14 @@ func (d *drawing) add(n, y float64) {
 	default:
 		d.grid.add(d.cols.of(n), y)
 	}
+}
+
+// points returns the single points with x in units of the axis.
+func (d *drawing) points() (xs, ys []float64) {
+	for _, n := range d.ns {
+		xs = append(xs, d.cols.x(n))
+	}
+	return xs, d.ys
 }
 
 // ImageOf returns the format of a picture by its file's name: "svg", "png", or

@@ -62,7 +62,8 @@ func linearTicks(lo, hi float64) (out []tick) {
 		}
 	}
 	small := step / fine
-	for k := math.Ceil(lo / small); k*small <= hi; k++ {
+	slack := (hi - lo) * 1e-9 // an end that is a multiple but for rounding
+	for k := math.Ceil((lo - slack) / small); k*small <= hi+slack; k++ {
 		t := tick{at: k * small}
 		if math.Mod(k, fine) == 0 {
 			// A multiple of the step, free of the rounding of k·small.

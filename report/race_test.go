@@ -1,0 +1,6 @@
+//go:build race
+
+package report
+
+// underRace says that the race detector slows drawing down tenfold.
+const underRace = true
