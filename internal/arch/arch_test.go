@@ -58,6 +58,7 @@ var rooms = map[string][]string{
 	"gonum.org/v1":                     {"report"},
 	"golang.org/x/sys":                 {"cmd/nsweep", "internal/embedredis"},
 	"golang.org/x/image":               {"report"},
+	"pgregory.net/rapid":               {"store/storetest"},
 	"golang.org/x/term":                {"cmd/nsweep"},
 	"github.com/prometheus":            {"web", "cmd/nsweep"},
 	"github.com/klauspost/compress":    {"report"},
