@@ -13,7 +13,7 @@ import (
 
 // Disputes returns the open disputes of a sweep in the order of n. Committing
 // such a cell again, from a computation that has no claim yet, decides it as
-// soon as one value has two votes and more than any other; the stored value
+// soon as the value it brings has more votes than any other; the stored value
 // has one from the start.
 func (s *Store) Disputes(ctx context.Context, id jobs.RunID, w jobs.Sweep) ([]jobs.Dispute, error) {
 	key := keysOf(id).disputes(w.Name)

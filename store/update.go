@@ -105,7 +105,7 @@ func reopened(old jobs.Manifest, w jobs.Sweep, known bool) (all bool, cells []in
 	return false, slices.Compact(cells)
 }
 
-// recount sets the counters of cells and values from the ledger. They are for
+// recount sets the counters from the ledger and the disputes. They are for
 // display: a commit between reading and writing is missed in them, and only in
 // them.
 func (s *Store) recount(ctx context.Context, m jobs.Manifest) error {
@@ -122,7 +122,11 @@ func (s *Store) recount(ctx context.Context, m jobs.Manifest) error {
 			cells++
 			values += c.Len()
 		}
-		fields = append(fields, w.Name+":cells", cells, w.Name+":values", values)
+		disputes, err := s.Disputes(ctx, m.ID, w)
+		if err != nil {
+			return err
+		}
+		fields = append(fields, w.Name+":cells", cells, w.Name+":values", values, w.Name+":disputed", len(disputes))
 	}
 	return s.note(ctx, m.ID, keysOf(m.ID).counts(), fields...)
 }

@@ -3,7 +3,7 @@
 -- Disputes are a hash: "address claimant" → 8 hex digits of CRC, then the
 -- bytes. The value in the ledger has one vote, every claim has one, and a
 -- claimant has one claim at a time. A dispute ends when the value just claimed
--- has two votes and more than any other.
+-- has more votes than any other; that takes two, for the stored one has one.
 local function claimsof(key)
   local claims
   local t = {}
@@ -35,7 +35,6 @@ local function claimsof(key)
     c[who] = mine
     local votes = { [stored] = 1 }
     for _, v in pairs(c) do votes[v] = (votes[v] or 0) + 1 end
-    if votes[mine] < 2 then return 'disputed' end
     for v, k in pairs(votes) do
       if v ~= mine and k >= votes[mine] then return 'disputed' end
     end

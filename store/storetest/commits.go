@@ -20,6 +20,14 @@ func testCommit(t *testing.T, s *store.Store) {
 	f.check(func(int64) bool { return false })
 	f.commit(f.commitOf(3, 7), jobs.Committed{Stored: 4})
 	f.check(func(i int64) bool { return i >= 3 && i < 7 })
+	// What a piece begins has its full length at once: the CRCs of the sweep's
+	// twenty cells, a block, a chunk.
+	prefix := "nsweep:{" + f.run.ID.String() + "}:"
+	for key, want := range map[string]int64{"crc:s:0": 80, "val:s:0": 16_000, "done:s:0": 512} {
+		if n, err := s.Client().StrLen(f.ctx, prefix+key).Result(); err != nil || n != want {
+			t.Errorf("%s has %d bytes, want %d, %v", key, n, want, err)
+		}
+	}
 	f.commit(f.commitOf(7, 20), jobs.Committed{Stored: 13})
 	f.commit(f.commitOf(0, 3), jobs.Committed{Stored: 3})
 	f.check(always)
@@ -126,7 +134,7 @@ func testOrders(t *testing.T, s *store.Store) {
 	})
 }
 
-// dump returns the bitmaps, CRCs, values and clip notes of a run.
+// dump returns the bitmaps, CRCs, values, points and clip notes of a run.
 func dump(f *fixture) map[string]string {
 	f.Helper()
 	out := map[string]string{}
@@ -140,7 +148,7 @@ func dump(f *fixture) map[string]string {
 				f.Fatal(err)
 			}
 			out[short] = v
-		case "clips":
+		case "clips", "points", "pcrc":
 			v, err := f.s.Client().HGetAll(f.ctx, key).Result()
 			if err != nil {
 				f.Fatal(err)

@@ -96,3 +96,40 @@ func testDisputePoint(t *testing.T, s *store.Store) {
 		t.Fatalf("read %v, %v", got, err)
 	}
 }
+
+// testDisputeReopened opens a cell that is disputed: its claims are about bytes
+// that are no longer wanted.
+func testDisputeReopened(t *testing.T, s *store.Store) {
+	f := newRun(t, s, Sweep(t, "s", jobs.KeepValues, 1, 1021))
+	f.all()
+	bad := f.commitOf(19, 21)
+	bad.Cells, bad.Task = wrong(bad.Cells, 4), "t2"
+	f.commit(bad, jobs.Committed{Disputed: []int64{951, 1001}})
+	f.reach(1, 2001)
+	if d := f.disputes(); len(d) != 1 || d[0].N != 951 {
+		t.Fatalf("disputes %+v", d)
+	}
+	f.fill()
+}
+
+// testDamagedCRC damages stored CRCs and values. They show as disputes when the
+// cells are computed again, and the majority repairs them.
+func testDamagedCRC(t *testing.T, s *store.Store) {
+	f := newRun(t, s, Sweep(t, "s", jobs.KeepValues, 1, 1021))
+	f.all()
+	prefix := "nsweep:{" + f.run.ID.String() + "}:"
+	for key, at := range map[string]int64{"crc:s:0": 4 * 7, "val:s:0": 50 * 4 * 9} {
+		if err := s.Client().SetRange(f.ctx, prefix+key, at, "????").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := f.commitOf(0, 21)
+	c.Task = "t2"
+	f.commit(c, jobs.Committed{Same: 19, Disputed: []int64{351, 451}})
+	c.Task = "t3"
+	f.commit(c, jobs.Committed{Same: 19, Stored: 2})
+	f.check(always)
+	if d := f.disputes(); len(d) != 0 {
+		t.Fatalf("disputes %+v", d)
+	}
+}

@@ -177,6 +177,15 @@ func testUpdateRefusals(t *testing.T, s *store.Store) {
 	if _, err := s.Update(f.ctx, old); !errors.Is(err, jobs.ErrChanged) {
 		t.Fatalf("update from an old revision: %v", err)
 	}
+	// The same call again, as a client does that lost the answer.
+	again := old
+	w := again.Sweeps[0]
+	w.Set.Hi = 1011
+	again.Sweeps = []jobs.Sweep{w}
+	if run, err := s.Update(f.ctx, again); err != nil || run.Rev != f.run.Rev {
+		t.Fatalf("repeated update: revision %d, %v", run.Rev, err)
+	}
+	f.check(always)
 	for what, change := range map[string]func(*jobs.Sweep){
 		"engine":  func(w *jobs.Sweep) { w.Engine = "other" },
 		"version": func(w *jobs.Sweep) { w.Version++ },

@@ -48,6 +48,16 @@ func testRuns(t *testing.T, s *store.Store) {
 	if err != nil || len(runs) != 2 || runs[0].ID.Name != "a.long-name_1" || runs[1].ID.Name != "b" {
 		t.Fatalf("runs %v, %v", runs, err)
 	}
+	// A name whose manifest is lost is free.
+	if err := s.Client().Del(ctx, "nsweep:{"+runs[1].ID.String()+"}:manifest").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.Runs(ctx); err != nil || len(left) != 1 {
+		t.Fatalf("runs %v, %v", left, err)
+	}
+	if run, err := s.Create(ctx, jobs.Manifest{ID: jobs.RunID{Name: "b"}, Sweeps: runs[1].Sweeps}); err != nil || run.Number != 2 {
+		t.Fatalf("created %+v, %v", run, err)
+	}
 	for _, bad := range []jobs.Manifest{
 		{ID: jobs.RunID{Name: "Bad"}}, {ID: jobs.RunID{Name: "a", Epoch: "x}y"}}, {ID: jobs.RunID{Name: ""}},
 		{ID: jobs.RunID{Name: "c"}, Sweeps: []jobs.Sweep{{Name: "s:1", Grid: Grid}}},

@@ -35,6 +35,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		"dispute kept":          testDisputeKept,
 		"dispute replaced":      testDisputeReplaced,
 		"dispute of a point":    testDisputePoint,
+		"dispute reopened":      testDisputeReopened,
+		"damaged CRC":           testDamagedCRC,
 		"points":                testPoints,
 		"records":               testRecords,
 		"records and new plans": testRecordsUpdate,
