@@ -65,10 +65,9 @@ type lookup[T word] interface {
 	// firstRow writes the entries lo ≤ c < hi of the first full row m of
 	// group s. Groups s and s−1 are prepared.
 	firstRow(out []T, lo, hi, s, m, n int)
-	// block writes the entries lo ≤ i < hi of the rows m+1, …, to of g, which is
-	// group s, from the entries of row m and from group s−1, which is before.
-	// The lists are of one length, and those written lie one after the other.
-	block(g, before *group[T], s, m, to, lo, hi, n int)
+	// rows computes the rows m+1, …, to of g, which is group s, from row m and
+	// from group s−1, which is before. They have the places of row m.
+	rows(g, before *group[T], s, m, to, n int, p *poller) error
 	// slack returns the slack that the value x of row m of group s stands for,
 	// and word the value that stands for slack d.
 	slack(x T, s, m int) int
@@ -90,9 +89,18 @@ type classes struct {
 // stopping group: see late.go.
 func newClasses() *classes {
 	return &classes{
-		narrow: &classSolver[uint16]{look: &narrow{}, pad: narrowWords, mergeFirst: 8, mergeEvery: 4},
-		wide:   &classSolver[uint32]{look: newWide(wideBelow), mergeFirst: 6, mergeEvery: 4, late: lateColumns},
+		narrow: newClassSolver(&narrow{}, narrowWords, 8, 4),
+		wide:   newWideSolver(newWide(wideBelow)),
 	}
+}
+
+func newWideSolver(look *wide) *classSolver[uint32] {
+	c := newClassSolver(look, 0, 6, 4)
+	c.late = lateColumns
+	// A group has mergeFirst + 1 long lists. The next group may begin one row
+	// earlier, and so takes three slots before the first one comes back.
+	c.slots = c.mergeFirst + 4
+	return c
 }
 
 // newExactClasses returns a solver whose results all have the stopping group.
@@ -126,20 +134,29 @@ var errDeep = errors.New("stopping group beyond the prepared rows")
 // classSolver is the recursion on classes with one kind of lookup.
 type classSolver[T word] struct {
 	look lookup[T]
-	// pad is how many words stay addressable beyond each list.
-	pad int
 	// mergeFirst and mergeEvery say after which rows values are merged, counted
 	// from the first full row: the first rows have hardly any equal values, and
 	// a merge costs about as much as two rows.
 	mergeFirst, mergeEvery int
-	// two holds the group in work and the one before it.
-	two [2]group[T]
+	// two holds the group in work and the one before it, and shelf, with so many
+	// slots, their long lists.
+	two   [2]group[T]
+	shelf shelf[T]
+	slots int
 	// late, unless nil, returns how many columns are left out of the first
 	// groups. See late.go, also for the rest.
 	late   func(n int) int
 	kept   []kept[T]
 	points []int
 	places []int
+}
+
+func newClassSolver[T word](look lookup[T], pad, mergeFirst, mergeEvery int) *classSolver[T] {
+	c := &classSolver[T]{look: look, mergeFirst: mergeFirst, mergeEvery: mergeEvery}
+	for i := range c.two {
+		c.two[i].shelf, c.two[i].pad = &c.shelf, pad
+	}
+	return c
 }
 
 // leastGroup returns the first s with s·2^(s−1) > n.
@@ -185,6 +202,7 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 	}
 	before, g := &c.two[0], &c.two[1]
 	before.first = least // no row of group least−1 is full
+	c.shelf.slot = 0
 	work := int64(0)
 	for s := least; ; s++ {
 		k, err := c.group(s, s-late, n, g, before, p)
@@ -195,7 +213,7 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 		group := s
 		if late > 0 {
 			c.keep(s, s-late, g)
-			if s-late >= g.first && few(g.list(g.rows[s-late])) {
+			if s-late >= g.first && few(g.list(&g.rows[s-late])) {
 				work += c.enter(s, n, late, g)
 				late, group = 0, 0
 			}
@@ -205,7 +223,7 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 			p.within(min(float64(s-least+1)/(usualGroup(float64(n))-float64(least)+1), 1))
 		}
 		if late == 0 {
-			if list := g.list(g.rows[s]); same(list) {
+			if list := g.list(&g.rows[s]); same(list) {
 				return result{value: n - c.look.slack(list[0], s, s), group: group, work: work}, nil
 			}
 		}
@@ -241,52 +259,39 @@ func (c *classSolver[T]) group(s, last, n int, g, before *group[T], p *poller) (
 	if err != nil {
 		return 0, err
 	}
-	// Room for the rows to the first merge, and as a rule for all the others.
-	reserve := last - first + 1
-	if reserve > c.mergeFirst {
-		reserve = c.mergeFirst + 5
+	if c.shelf.slot == 0 {
+		// The first group with full rows has the most classes.
+		c.shelf.reset(c.slots, count, g.pad)
 	}
-	g.reserve(reserve*count + c.pad)
+	// Room for the lists to the first merge, if they are not on the shelf, and as
+	// a rule for all the others.
+	reserve := 4
+	if c.slots == 0 {
+		reserve += min(c.mergeFirst, last-first) + 1
+	}
+	g.reserve(reserve * count)
 
-	r := row{at: g.alloc(count, c.pad), n: count, ids: none, ids2: none}
-	g.rows[first] = r
-	work := int64(count)
+	list := g.begin(first, count)
 	for lo := 0; lo < count; lo += tile {
 		hi := min(lo+tile, count)
-		c.look.firstRow(g.list(r), lo, hi, s, first, n)
+		c.look.firstRow(list, lo, hi, s, first, n)
 		if err := p.spend(2 * (hi - lo)); err != nil {
 			return 0, err
 		}
 	}
-	for m := first; m < last; {
-		// Rows m+1, …, to have the places of row m; then comes a merge.
+	work := int64(count)
+	for m, step := first, c.mergeFirst; m < last; step = c.mergeEvery {
 		to := last
-		if r.n >= mergeLeast {
-			to = min(m+c.mergeEvery, last)
-			if m == first {
-				to = min(m+c.mergeFirst, last)
-			}
+		if g.rows[m].n >= mergeLeast {
+			to = min(m+step, last)
 		}
-		rows := to - m
-		at := g.alloc(rows*r.n, c.pad)
-		for k := m + 1; k <= to; k++ {
-			r.at = at
-			g.rows[k] = r
-			at += r.n
+		if err := c.look.rows(g, before, s, m, to, n, p); err != nil {
+			return 0, err
 		}
-		for lo := 0; lo < r.n; lo += tile {
-			hi := min(lo+tile, r.n)
-			c.look.block(g, before, s, m, to, lo, hi, n)
-			if err := p.spend(2 * (hi - lo) * rows); err != nil {
-				return 0, err
-			}
+		work += int64(to-m) * int64(g.rows[m].n)
+		if m = to; m < last {
+			g.merge(m)
 		}
-		work += int64(rows) * int64(r.n)
-		if to < last {
-			r = g.merge(r, c.pad)
-			g.rows[to] = r
-		}
-		m = to
 	}
 	return work, nil
 }

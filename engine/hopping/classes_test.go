@@ -20,13 +20,11 @@ func mustSolve(t testing.TB, s solver, n int) result {
 	return r
 }
 
-// newWideSolver returns the wide half alone, with other limits than usual.
-func newWideSolver(below, keepTo int) *classSolver[uint32] {
-	w := newClasses().wide
-	l := newWide(below)
+// wideSolver returns the wide half alone, keeping its groups to keepTo.
+func wideSolver(keepTo int) *classSolver[uint32] {
+	l := newWide(wideBelow)
 	l.keepTo = keepTo
-	w.look = l
-	return w
+	return newWideSolver(l)
 }
 
 // variants are all the ways to run the algorithm: narrow and wide, with kept
@@ -34,15 +32,15 @@ func newWideSolver(below, keepTo int) *classSolver[uint32] {
 func variants() map[string]solver {
 	often := newClasses().narrow
 	often.mergeFirst, often.mergeEvery = 1, 1
-	wideOften := newWideSolver(wideBelow, wideKeep)
+	wideOften := wideSolver(wideKeep)
 	wideOften.mergeFirst, wideOften.mergeEvery = 2, 1
 	return map[string]solver{
 		"narrow":               newClasses().narrow,
 		"narrow, merged often": often,
-		"wide":                 newWideSolver(wideBelow, wideKeep),
+		"wide":                 wideSolver(wideKeep),
 		"wide, merged often":   wideOften,
-		"wide, paired":         newWideSolver(wideBelow, 0),
-		"wide, exact":          exactly(newWideSolver(wideBelow, wideKeep)),
+		"wide, paired":         wideSolver(0),
+		"wide, exact":          exactly(wideSolver(wideKeep)),
 		"narrow, late":         lateNarrow(1),
 		"narrow, very late":    lateNarrow(4),
 		"wide, very late":      lateWide(4),
@@ -61,7 +59,7 @@ func lateNarrow(columns int) *classSolver[uint16] {
 }
 
 func lateWide(columns int) *classSolver[uint32] {
-	c := newWideSolver(wideBelow, wideKeep)
+	c := wideSolver(wideKeep)
 	c.late = func(int) int { return columns }
 	return c
 }
@@ -123,7 +121,7 @@ func TestClassesAgreeWithTableAtRandom(t *testing.T) {
 
 // TestNarrowMeetsWide crosses the border between 16 and 32 bits.
 func TestNarrowMeetsWide(t *testing.T) {
-	cl, wide := newExactClasses(), exactly(newWideSolver(wideBelow, wideKeep))
+	cl, wide := newExactClasses(), exactly(wideSolver(wideKeep))
 	var tb table
 	for _, n := range []int{narrowMax - 1000, narrowMax - 1, narrowMax} {
 		if got, want := mustSolve(t, cl.narrow, n), mustSolve(t, wide, n); got.value != want.value || got.group != want.group {
@@ -239,7 +237,7 @@ func TestFullRowsAreTheirDefinition(t *testing.T) {
 			if r.ids2 != none {
 				place = int(before.mem[r.ids2+place])
 			}
-			got := int(before.list(r)[place])
+			got := int(before.list(&r)[place])
 			u := n - d
 			for k := 1<<m - 1; k >= 1; k-- {
 				u = sigma(u, bits.OnesCount(uint(k))+s-m, n)

@@ -51,7 +51,7 @@ func (c *classSolver[T]) keep(s, m int, g *group[T]) {
 		return
 	}
 	k.row = g.rows[m]
-	k.list = append(k.list[:0], g.list(k.row)...)
+	k.list = append(k.list[:0], g.list(&k.row)...)
 	if k.row.ids != none {
 		k.ids = append(k.ids[:0], g.mem[k.row.ids:][:g.rows[g.first].n]...)
 	}
@@ -85,10 +85,10 @@ func few[T word](list []T) bool {
 // enter computes the rows s−late+1, …, s of group s in g from row s−late, and
 // returns how many values it evaluated.
 func (c *classSolver[T]) enter(s, n, late int, g *group[T]) int64 {
-	r := g.merge(g.rows[s-late], c.pad)
-	g.rows[s-late] = r
+	g.merge(s - late)
+	r := g.rows[s-late]
 	c.points = grow(c.points, r.n)
-	for i, x := range g.list(r) {
+	for i, x := range g.list(&r) {
 		c.points[i] = c.look.slack(x, s, s-late)
 	}
 	e := entry[T]{c: c, n: n, late: late, least: leastGroup(n), slacks: c.points}
@@ -99,7 +99,7 @@ func (c *classSolver[T]) enter(s, n, late int, g *group[T]) int64 {
 	for j := late; j >= 1; j-- {
 		e.sigma(j)
 		e.through(s-j, j)
-		r.at = g.alloc(r.n, c.pad)
+		r.at, r.shelved = g.alloc(r.n), false
 		for i, k := range c.places {
 			g.mem[r.at+i] = c.look.word(e.slacks[k], s, s-j+1)
 		}

@@ -112,35 +112,41 @@ func (l *narrow) firstRow(list []uint16, lo, hi, s, m, n int) {
 	}
 }
 
-func (l *narrow) block(g, before *group[uint16], s, m, to, lo, hi, n int) {
-	xs := g.mem[g.rows[m].at:][lo:hi]
-	at := g.rows[m+1].at
+func (l *narrow) rows(g, before *group[uint16], s, m, to, n int, p *poller) error {
+	// All these lists are in the cache anyway: they lie side by side in the
+	// group's memory, not on the shelf.
+	r := g.rows[m]
+	xs := g.list(&r)
+	at := g.alloc((to - m) * r.n)
+	t := &l.groups[s-1]
 	for k := m + 1; k <= to; k++ {
-		out := g.mem[at:][lo:hi]
-		j := s - k + 1
+		r.at = at
+		g.rows[k] = r
+		out := g.mem[at:][:r.n]
 		if k <= before.first {
-			l.closed(out, xs, s-1, k-1, j, n)
+			l.closed(out, xs, s-1, k-1, n)
 		} else {
-			class := l.groups[s-1].shifted(j)
-			r := &before.rows[k-1]
-			list := (*narrowTable)(before.mem[r.at:])
+			class := t.shifted(s - k + 1)
+			b := &before.rows[k-1]
+			list := (*narrowTable)(before.mem[b.at:])
 			switch {
-			case r.ids == none:
+			case b.ids == none:
 				narrowApply(out, xs, class, list)
-			case r.ids2 == none:
-				narrowApply1(out, xs, class, (*narrowTable)(before.mem[r.ids:]), list)
+			case b.ids2 == none:
+				narrowApply1(out, xs, class, (*narrowTable)(before.mem[b.ids:]), list)
 			default:
-				narrowApply2(out, xs, class, (*narrowTable)(before.mem[r.ids:]), (*narrowTable)(before.mem[r.ids2:]), list)
+				narrowApply2(out, xs, class, (*narrowTable)(before.mem[b.ids:]), (*narrowTable)(before.mem[b.ids2:]), list)
 			}
 		}
 		xs = out
-		at += g.rows[k].n
+		at += r.n
 	}
+	return p.spend(2 * len(xs) * (to - m))
 }
 
 // closed writes row m of group s, a closed form, at σ_j of the values in xs.
-func (l *narrow) closed(out, xs []uint16, s, m, j, n int) {
-	q := rowSum(s, m)
+func (l *narrow) closed(out, xs []uint16, s, m, n int) {
+	j, q := s+1-m, rowSum(s, m)
 	ends := (*narrowTable)(l.groups[s].start[1:])
 	class := l.groups[s].shifted(0)
 	out = out[:len(xs)]

@@ -4,19 +4,26 @@ package hopping
 const none = -1
 
 // row is one full row. Its value for class c is list[c], list[ids[c]] or
-// list[ids2[ids[c]]], depending on how often its group was merged before. Lists
-// and maps are in the group's memory at these offsets.
+// list[ids2[ids[c]]], depending on how often its group was merged before.
+//
+// The long lists, of the rows before the first merge, are on the shelf, all else
+// is in the group's memory. Offsets stand for slices so that rows have no
+// pointers and lists may move.
 type row struct {
 	at, n     int // the list and its length
 	ids, ids2 int
+	shelved   bool
 }
 
 // group holds the full rows m = first, …, s of one group.
 type group[T word] struct {
 	first int
 	rows  []row // by m
+	shelf *shelf[T]
 	mem   []T
 	used  int
+	// pad is how many words stay addressable beyond each list.
+	pad int
 	// places is how many places the first merge left: the length of an ids2.
 	places int
 }
@@ -29,31 +36,65 @@ func (g *group[T]) reset(s, first int) {
 
 // reserve makes room for n words in an empty group.
 func (g *group[T]) reserve(n int) {
-	if len(g.mem) < n {
-		g.mem = make([]T, n)
+	if len(g.mem) < n+g.pad {
+		g.mem = make([]T, n+g.pad)
 	}
 }
 
-// alloc reserves n words, keeps pad words after them addressable and returns
-// the offset. Slices of g.mem are not valid after it.
-func (g *group[T]) alloc(n, pad int) int {
+// alloc takes n words and returns their offset. Slices of g.mem are not valid
+// after it.
+func (g *group[T]) alloc(n int) int {
 	at := g.used
 	g.used += n
-	if len(g.mem) < g.used+pad {
-		mem := make([]T, g.used+g.used/2+pad)
+	if len(g.mem) < g.used+g.pad {
+		mem := make([]T, g.used+g.used/2+g.pad)
 		copy(mem, g.mem[:at])
 		g.mem = mem
 	}
 	return at
 }
 
-// list returns the list of r.
-func (g *group[T]) list(r row) []T { return g.mem[r.at:][:r.n] }
+// from returns the memory from the list of r on.
+func (g *group[T]) from(r *row) []T {
+	if r.shelved {
+		return g.shelf.mem[r.at:]
+	}
+	return g.mem[r.at:]
+}
 
-// merge removes repeated neighbours from the list of r and returns the row with
-// the map that leads to the places left.
-func (g *group[T]) merge(r row, pad int) row {
-	at := g.alloc(r.n, pad)
+// list returns the list of r.
+func (g *group[T]) list(r *row) []T { return g.from(r)[:r.n] }
+
+// begin adds row m with a place for each of count classes and returns its list.
+func (g *group[T]) begin(m, count int) []T {
+	return g.add(m, row{n: count, ids: none, ids2: none})
+}
+
+// extend adds row m with the places of row m−1 and returns its list.
+func (g *group[T]) extend(m int) []T { return g.add(m, g.rows[m-1]) }
+
+func (g *group[T]) add(m int, r row) []T {
+	if r.shelved = r.ids == none && len(g.shelf.free) > 0; r.shelved {
+		r.at = g.shelf.take()
+	} else {
+		r.at = g.alloc(r.n)
+	}
+	g.rows[m] = r
+	return g.list(&r)
+}
+
+// drop gives back what row m has on the shelf.
+func (g *group[T]) drop(m int) {
+	if r := &g.rows[m]; r.shelved {
+		g.shelf.put(r.at)
+	}
+}
+
+// merge removes repeated neighbours from the list of row m and sets the map that
+// leads to the places left.
+func (g *group[T]) merge(m int) {
+	r := &g.rows[m]
+	at := g.alloc(r.n)
 	ids := g.mem[at:][:r.n]
 	k := compact(g.list(r), ids)
 	switch {
@@ -64,7 +105,7 @@ func (g *group[T]) merge(r row, pad int) row {
 	default:
 		// A third map would slow every evaluation: join it with the second,
 		// in a new place, for the rows before still use the old one.
-		joined := g.alloc(g.places, pad)
+		joined := g.alloc(g.places)
 		ids = g.mem[at:][:r.n]
 		to := g.mem[joined:][:g.places]
 		for i, x := range g.mem[r.ids2:][:g.places] {
@@ -73,8 +114,39 @@ func (g *group[T]) merge(r row, pad int) row {
 		r.ids2 = joined
 	}
 	r.n = k
-	return r
 }
+
+// shelf holds the long lists of two groups, each in a slot of one size. A list
+// is used for the last time when the row after it in the next group is done.
+// Its slot, just read, is then the best place to write to: that halves the
+// memory that goes through the caches.
+type shelf[T word] struct {
+	mem  []T
+	slot int
+	free []int // offsets of free slots
+}
+
+// reset frees everything and makes slots of n words, with pad words addressable
+// beyond the last.
+func (f *shelf[T]) reset(slots, n, pad int) {
+	if len(f.mem) < slots*n+pad {
+		n += n / 32
+		f.mem = make([]T, slots*n+pad)
+	}
+	f.slot = n
+	f.free = grow(f.free, slots)
+	for i := range slots {
+		f.free[i] = n * (slots - 1 - i)
+	}
+}
+
+func (f *shelf[T]) take() int {
+	at := f.free[len(f.free)-1]
+	f.free = f.free[:len(f.free)-1]
+	return at
+}
+
+func (f *shelf[T]) put(at int) { f.free = append(f.free, at) }
 
 // compact removes each value that equals the one before it from list, which is
 // not empty, sets ids[i] to the place of what was value i and returns how many

@@ -218,28 +218,40 @@ func (l *wide) firstRow(list []uint32, lo, hi, s, m, n int) {
 	}
 }
 
-func (l *wide) block(g, before *group[uint32], s, m, to, lo, hi, n int) {
-	t := l.group(s - 1)
-	xs := g.mem[g.rows[m].at:][lo:hi]
-	at := g.rows[m+1].at
+func (l *wide) rows(g, before *group[uint32], s, m, to, n int, p *poller) error {
+	xs := g.list(&g.rows[m])
 	for k := m + 1; k <= to; k++ {
-		out := g.mem[at:][lo:hi]
-		if k <= before.first {
-			l.closed(out, xs, s-1, k-1, n)
-		} else {
-			r := before.rows[k-1]
-			list := before.list(r)
-			switch {
-			case r.ids == none:
-				wideApply(out, xs, t.cell, t.shift, list)
-			case r.ids2 == none:
-				wideApply1(out, xs, t.cell, t.shift, before.mem[r.ids:before.used], list)
-			default:
-				wideApply2(out, xs, t.cell, t.shift, before.mem[r.ids:before.used], before.mem[r.ids2:before.used], list)
+		out := g.extend(k)
+		for lo := 0; lo < len(xs); lo += tile {
+			hi := min(lo+tile, len(xs))
+			if k <= before.first {
+				l.closed(out[lo:hi], xs[lo:hi], s-1, k-1, n)
+			} else {
+				l.apply(out[lo:hi], xs[lo:hi], s-1, k-1, before)
+			}
+			if err := p.spend(2 * (hi - lo)); err != nil {
+				return err
 			}
 		}
+		if k > before.first {
+			before.drop(k - 1)
+		}
 		xs = out
-		at += g.rows[k].n
+	}
+	return nil
+}
+
+// apply writes row m of group s, a full row of g, at the biased slacks in xs.
+func (l *wide) apply(out, xs []uint32, s, m int, g *group[uint32]) {
+	t, r := l.group(s), &g.rows[m]
+	list := g.list(r)
+	switch {
+	case r.ids == none:
+		wideApply(out, xs, t.cell, t.shift, list)
+	case r.ids2 == none:
+		wideApply1(out, xs, t.cell, t.shift, g.mem[r.ids:g.used], list)
+	default:
+		wideApply2(out, xs, t.cell, t.shift, g.mem[r.ids:g.used], g.mem[r.ids2:g.used], list)
 	}
 }
 
