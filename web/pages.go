@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,11 +132,16 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, code int, name s
 
 // fail answers with an error: as a page to browsers, as a line to programs.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, code int, text string) {
-	if r.Method == http.MethodGet && r.URL.Query().Get("part") == "" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+	if wantsPage(r) && s.pages != nil {
 		s.render(w, r, code, "error", page{Title: http.StatusText(code), Error: text})
 		return
 	}
 	http.Error(w, text, code)
+}
+
+// wantsPage reports whether the answer is for a window of a browser.
+func wantsPage(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/html") && r.URL.Query().Get("part") == ""
 }
 
 // part is a rendered part of a page with a mark that changes with it.

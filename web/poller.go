@@ -30,6 +30,10 @@ type poller struct {
 	ready func(error)
 }
 
+// maxLive is how many runs are followed at full pace for a list that somebody
+// looks at.
+const maxLive = 16
+
 // maxEvents is how many events are remembered.
 const maxEvents = 200
 
@@ -119,8 +123,15 @@ func (p *poller) look(ctx context.Context, now time.Time) (*Snapshot, error) {
 	_, watched := p.hub.watched()
 	p.folding = map[foldKey]bool{}
 	seen := map[jobs.RunID]bool{}
+	inList := 0
 	for _, run := range runs {
-		v, err := p.follow(ctx, run, now, watched[run.ID.Name], workers, clock)
+		active := run.State == jobs.Running || run.State == jobs.Paused
+		live := watched[run.ID.Name]
+		if active && watched[""] && inList < maxLive {
+			live = true
+			inList++
+		}
+		v, err := p.follow(ctx, run, now, live, workers, clock)
 		switch {
 		case errors.Is(err, jobs.ErrFenced), errors.Is(err, jobs.ErrNoRun):
 			continue // deleted meanwhile

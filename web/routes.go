@@ -60,7 +60,7 @@ func (s *Server) known(h http.HandlerFunc) http.HandlerFunc {
 			}
 			return
 		}
-		if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") && r.URL.Query().Get("part") == "" {
+		if r.Method == http.MethodGet && wantsPage(r) {
 			to := "/login"
 			if r.URL.Path != "/" {
 				to += "?next=" + url.QueryEscape(r.URL.RequestURI())
@@ -150,9 +150,10 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) (*Snapshot, *RunVi
 		return nil, nil
 	}
 	s.hub.look(name)
+	began := s.now()
 	snap := s.hub.until(r.Context(), detailWait, func(x *Snapshot) bool {
 		v := x.Run(name)
-		return x.Lost != "" || (v != nil && v.read) || (v == nil && s.now().Sub(x.At) < 2*s.o.Pace)
+		return x.Lost != "" || (v != nil && v.read) || (v == nil && x.At.After(began.Add(-2*s.o.Pace)))
 	})
 	switch v := snap.maybe(name); {
 	case snap == nil:

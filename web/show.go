@@ -16,8 +16,9 @@ import (
 
 func (s *Server) runsPage(w http.ResponseWriter, r *http.Request) {
 	s.hub.look("")
+	began := s.now()
 	snap := s.hub.until(r.Context(), detailWait, func(x *Snapshot) bool {
-		return x.Lost != "" || s.now().Sub(x.At) < 2*s.o.Pace
+		return x.Lost != "" || x.At.After(began.Add(-2*s.o.Pace))
 	})
 	if snap == nil {
 		s.fail(w, r, http.StatusServiceUnavailable, "The store has not answered yet.")
