@@ -18,6 +18,9 @@ type PlotOptions struct {
 	Image string
 	// Lo and Hi limit n to [Lo, Hi); the axis spans them.
 	Lo, Hi int64
+	// LogX makes the axis of n logarithmic, for single points over several powers
+	// of ten. Some kinds are so always.
+	LogX bool
 	// Symbol is how the function is written, such as "M(n)"; f(n) when empty.
 	Symbol string
 	// Title stands above the picture, by default what the kind shows.
@@ -47,6 +50,7 @@ func Plot(w io.Writer, values Values, o PlotOptions) error {
 	if err != nil {
 		return err
 	}
+	m.logX = (m.logX || o.LogX) && !m.histogram
 	if o.Image != "svg" && o.Image != "png" {
 		return fmt.Errorf("pictures are svg or png, not %q", o.Image)
 	}

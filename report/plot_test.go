@@ -280,6 +280,27 @@ func svgText(b []byte) (string, error) {
 	}
 }
 
+// TestPlotLogX spreads the points 10³ … 10⁹ evenly.
+func TestPlotLogX(t *testing.T) {
+	var points []engine.Piece
+	for n := int64(1000); n <= 1_000_000_000; n *= 10 {
+		points = append(points, engine.Piece{Lo: n, Narrow: []int64{n}})
+	}
+	var b bytes.Buffer
+	if err := Plot(&b, pieces(points...), PlotOptions{Kind: PlotRatio, Image: "svg", Lo: 1000, Hi: 1_000_000_001, LogX: true}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := svgText(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := 3; k <= 9; k++ {
+		if !strings.Contains(text, power(k)) {
+			t.Errorf("no tick %s in %q", power(k), text)
+		}
+	}
+}
+
 func TestPlotRefuses(t *testing.T) {
 	ok := PlotOptions{Kind: PlotValue, Image: "svg", Lo: 1, Hi: 21}
 	boom := errors.New("gone")
