@@ -3,8 +3,8 @@ package hopping
 import "errors"
 
 // classesReach is the largest n of the algorithm classes. The arithmetic holds
-// to wideMax; the limit is memory, some 6 bytes for each slack.
-const classesReach = 500_000_000
+// to wideMax; memory, some 15 bytes for each slack, sets the limit: 3 GB.
+const classesReach = 200_000_000
 
 // The class representation.
 //
@@ -126,9 +126,9 @@ func (c *classes) solve(n int, p *poller) (result, error) {
 	}
 }
 
-// errDeep says that the stopping group lies further from the first full row
-// than a lookup can handle. For 64 rows that would take a coalescence slower
-// than any seen, where a handful of rows halves the number of values.
+// errDeep says that row s is further from the first full row than the lookup can
+// handle, 64 rows as a rule. A few rows halve the number of values, so that is
+// not expected of any n, but it is not impossible either.
 var errDeep = errors.New("stopping group beyond the prepared rows")
 
 // classSolver is the recursion on classes with one kind of lookup.
@@ -169,12 +169,13 @@ func leastGroup(n int) int {
 }
 
 // rowSum returns P_{2^m−1} of group s, the total weight of row m:
-// m·2^(m−1) + (s−m)·(2^m−1). It is used for rows up to the first full one, where
-// it is below 2n + s + 2, because P_{2^m−1} = 2·P_{2^(m−1)−1} + s−m+1 + (2^(m−1)−1)
-// and the weights are positive.
+// m·2^(m−1) + (s−m)·(2^m−1). Row m is row m−1, a step of weight s−m+1, and row
+// m−1 of group s−1, which is not heavier. So up to the first full row, whose
+// row m−1 has at most n, the sum is at most 2n + s.
 func rowSum(s, m int) int { return m<<m>>1 + (s-m)*(1<<m-1) }
 
-// firstFull returns the first full row of group s ≥ leastGroup(n).
+// firstFull returns the first full row of group s ≥ leastGroup(n). It does not
+// rise with s, because weights do, and is at most leastGroup(n).
 func firstFull(s, n int) int {
 	m := 1
 	for rowSum(s, m) <= n {

@@ -11,7 +11,8 @@ const (
 	narrowBelow = 64
 	// narrowMax is the largest n for 16 bits. A slack is at most n, and the end
 	// P_{i+1} of a class of such a slack is at most n + s ≤ n + 127 < 2^16: s is
-	// at most narrowBelow + first, where first ≤ 17 is the first full row.
+	// at most narrowBelow + first, and the first full row is at most
+	// leastGroup(narrowMax) = 14.
 	narrowMax = narrowWords - 1 - 127
 )
 

@@ -9,16 +9,20 @@ const (
 	// wideBelow is the usual number of slacks below 0 that the tables know, a
 	// power of two.
 	wideBelow = 64
-	// wideMax is the largest n that the arithmetic allows: what is computed
-	// modulo 2^32 must be below 2^32 in truth. It is far from that, so that int
-	// may have 32 bits as well.
-	wideMax = 1 << 29
+	// wideMax is the largest n that the arithmetic allows. What is computed
+	// modulo 2^32, slacks with their bias, ends of classes and the sums in the
+	// cells, is below 1.02·n + 2^12 in truth as long as s and below are at most
+	// 2^10, so for such n it is below 2^32. Where there is memory for that, int
+	// has 64 bits.
+	wideMax = 1 << 31
 	// wideKeep is the largest n for which the cells of all groups are kept for
 	// the next n.
 	wideKeep = 12_000_000
 	// strip is how many classes are prepared between two looks at the context.
 	strip = 1 << 12
 )
+
+const _ = uint64(wideMax - classesReach) // does not compile if it is negative
 
 // wideGroup is the classes of group s, known for the slacks below known.
 //
@@ -33,8 +37,9 @@ const (
 // for e + 2^shift − o carries into bit shift exactly if e ≥ o. The biased slack
 // z = d + below is 2^shift·k + e in cell k, and entry k holds the bracket less
 // 2^shift·k + e modulo 2^32. So the class of z is (cell[z>>shift] + z) >> shift.
-// The bracket is below (c+3)·2^shift, and as c classes of 2^shift slacks or more
-// start before that cell, below n + 4·2^shift: 32 bits hold it.
+// The bracket is below (c+2)·2^shift, and c classes of at least 2^shift slacks
+// each lie before the one that the cell begins in, so it is below n + 2·2^shift
+// plus what is found in advance: 32 bits hold it.
 //
 // The cells of the slacks below 0 give the class of n.
 type wideGroup struct {
