@@ -71,7 +71,7 @@ func TestFormatsDocument(t *testing.T) {
 			count++
 		}
 	}
-	if count < 8 {
-		t.Errorf("only %d examples were found in the document", count)
+	if count != 7 {
+		t.Errorf("%d examples were found in the document, want 7", count)
 	}
 }

@@ -16,6 +16,12 @@
 -- the bytes of cell k of this commit, stored(k) those in the store; put(k)
 -- writes cell k; all() writes all cells at once. sealed is true when the bytes
 -- of a cell depend on the plan, so that an older plan's cell is never taken.
+--
+-- The writes come in an order in which any number of the first of them does no
+-- harm: bits after all that they vouch for, counters last. A script is written
+-- to the append-only file as one transaction, but a Redis whose file was cut
+-- short in the middle of one leaves its beginning there, and runs it together
+-- with the next transaction when the file is loaded once more.
 local function commit(cells, sealed)
   local stop, rev, plan = admit(KEYS[1], ARGV[1])
   if stop then return stop end
@@ -85,10 +91,10 @@ local function commit(cells, sealed)
     cells.all()
     growcrc()
     redis.call('SETRANGE', KEYS[4], 4 * first, crcs)
-    setbits(mask)
     for k, extent in pairs(clip) do
       redis.call('HSET', KEYS[5], chunk .. '/' .. string.format('%d', first + k), extent)
     end
+    setbits(mask)
     raise(KEYS[2], sweep .. ':cells', count)
     redis.call('HINCRBY', KEYS[2], sweep .. ':values', ARGV[10])
     return { 'ok', count, 0, 0 }

@@ -34,8 +34,8 @@ local out = { 'ok', 0, 0, 0 }
 for _, t in ipairs(act) do
   local k, n, value, crc, what = t[1], t[2], t[3], t[4], t[5]
   if what == 'new' or what == 'replaced' then
+    redis.call('HSET', KEYS[4], n, crc) -- first, as the value makes it finished
     redis.call('HSET', KEYS[3], n, value)
-    redis.call('HSET', KEYS[4], n, crc)
     stored = stored + 1
   end
   if what == 'new' then
