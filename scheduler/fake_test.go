@@ -22,8 +22,11 @@ type fakeStore struct {
 	workers  map[string]jobs.Worker
 	leader   string
 	down     bool // every call fails
+	full     bool // every write fails
+	server   string
+	damage   error // of every ledger
+	given    []jobs.Task
 	result   []byte
-	puts     int
 }
 
 var errDown = errors.New("connection refused")
@@ -47,6 +50,18 @@ func (f *fakeStore) lock() (func(), error) {
 	return f.mu.Unlock, nil
 }
 
+var errFull = errors.New("OOM command not allowed")
+
+// write is lock for a call that writes.
+func (f *fakeStore) write() (func(), error) {
+	unlock, err := f.lock()
+	if err == nil && f.full {
+		unlock()
+		return func() {}, errFull
+	}
+	return unlock, err
+}
+
 func (f *fakeStore) Run(context.Context, string) (jobs.Run, error) {
 	unlock, err := f.lock()
 	defer unlock()
@@ -65,7 +80,7 @@ func (f *fakeStore) Status(context.Context, jobs.RunID) (jobs.State, int64, erro
 }
 
 func (f *fakeStore) SetState(_ context.Context, id jobs.RunID, from []jobs.State, to jobs.State, reason string) error {
-	unlock, err := f.lock()
+	unlock, err := f.write()
 	defer unlock()
 	if err != nil {
 		return err
@@ -78,17 +93,19 @@ func (f *fakeStore) SetState(_ context.Context, id jobs.RunID, from []jobs.State
 }
 
 func (f *fakeStore) SetResult(_ context.Context, _ jobs.RunID, _ int64, b []byte) error {
-	unlock, err := f.lock()
+	unlock, err := f.write()
 	defer unlock()
-	f.result = b
+	if err == nil {
+		f.result = b
+	}
 	return err
 }
 
 func (f *fakeStore) Ledger(_ context.Context, _ jobs.RunID, s jobs.Sweep) (*jobs.Ledger, error) {
 	unlock, err := f.lock()
 	defer unlock()
-	if err != nil {
-		return nil, err
+	if err != nil || f.damage != nil {
+		return nil, errors.Join(err, f.damage)
 	}
 	// A copy, as the real store gives.
 	l := jobs.NewLedger(s.Cells())
@@ -117,14 +134,14 @@ func (f *fakeStore) Counts(context.Context, jobs.RunID) (map[string]jobs.Counts,
 }
 
 func (f *fakeStore) PutTasks(_ context.Context, _ jobs.RunID, tasks []jobs.Task) error {
-	unlock, err := f.lock()
+	unlock, err := f.write()
 	defer unlock()
 	if err != nil {
 		return err
 	}
 	for _, t := range tasks {
 		f.tasks[t.ID()] = t
-		f.puts++
+		f.given = append(f.given, t)
 	}
 	return nil
 }
@@ -168,9 +185,11 @@ func (f *fakeStore) DropBeats(_ context.Context, _ jobs.RunID, ids ...string) er
 }
 
 func (f *fakeStore) AddFailure(_ context.Context, _ jobs.RunID, x jobs.Failure) error {
-	unlock, err := f.lock()
+	unlock, err := f.write()
 	defer unlock()
-	f.failures = append(f.failures, x)
+	if err == nil {
+		f.failures = append(f.failures, x)
+	}
 	return err
 }
 
@@ -191,7 +210,7 @@ func (f *fakeStore) Workers(context.Context) ([]jobs.Worker, error) {
 }
 
 func (f *fakeStore) Lead(_ context.Context, _ jobs.RunID, owner string, _ time.Duration) (bool, error) {
-	unlock, err := f.lock()
+	unlock, err := f.write()
 	defer unlock()
 	if err != nil || (f.leader != "" && f.leader != owner) {
 		return false, err
@@ -206,6 +225,25 @@ func (f *fakeStore) Resign(_ context.Context, _ jobs.RunID, owner string) error 
 	if f.leader == owner {
 		f.leader = ""
 	}
+	return err
+}
+
+func (f *fakeStore) Leader(context.Context, jobs.RunID) (string, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	return f.leader, err
+}
+
+func (f *fakeStore) Incarnation(context.Context) (string, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	return f.server, err
+}
+
+func (f *fakeStore) ClearFailures(context.Context, jobs.RunID) error {
+	unlock, err := f.lock()
+	defer unlock()
+	f.failures = nil
 	return err
 }
 

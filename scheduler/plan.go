@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -47,11 +48,13 @@ type planner struct {
 	again []stretch // given back, to be given out first
 	taken spans     // cells that are given out, given back or failed
 	held  map[int64]bool
+
+	aloneAfter int // deaths after which a task is computed alone
 }
 
 func newPlanner(s jobs.Sweep, m *Model, l *jobs.Ledger) *planner {
 	first, _ := s.Cells()
-	return &planner{sweep: s, model: m, ledger: l, cell: first, held: map[int64]bool{}}
+	return &planner{sweep: s, model: m, ledger: l, cell: first, held: map[int64]bool{}, aloneAfter: math.MaxInt}
 }
 
 // hold marks the stretch as not to be given out.
@@ -124,6 +127,14 @@ func (p *planner) open(s stretch) bool {
 		return true
 	}
 	return slices.ContainsFunc(s.points, func(n int64) bool { return !p.ledger.PointDone(n) })
+}
+
+// progress returns whether the beginning of a stretch is finished.
+func (p *planner) progress(s stretch) bool {
+	if s.last > s.first {
+		return p.ledger.Done(s.first)
+	}
+	return len(s.points) > 0 && p.ledger.PointDone(s.points[0])
 }
 
 // next returns the next stretch of about the given cost in nanoseconds and
@@ -240,7 +251,7 @@ func (p *planner) task(run jobs.RunID, rev int64, s stretch, cost float64) jobs.
 	t := jobs.Task{
 		Format: jobs.TaskFormat, Run: run, Rev: rev, Sweep: w.Name, Engine: w.Engine, Version: w.Version, Params: w.Params,
 		Algorithm: w.Algorithm, Keep: w.Keep, Grid: w.Grid.Version, Points: s.points,
-		Attempt: s.attempt, Deaths: s.deaths, CostNs: cost,
+		Attempt: s.attempt, Deaths: s.deaths, Alone: s.deaths >= p.aloneAfter, CostNs: cost,
 	}
 	if s.last > s.first {
 		a, _ := w.Cell(s.first)

@@ -31,7 +31,7 @@ type SweepProgress struct {
 
 // progress counts by the ledger; the task fractions add what is computed but
 // not yet committed to the cost estimate only.
-func (f *Feeder) progress(*checkLoop) Progress {
+func (f *Feeder) progress() Progress {
 	p := Progress{Run: f.run.ID, Outstanding: len(f.out), Failures: f.failures, At: time.Now()}
 	queues := map[string]bool{}
 	for _, ln := range f.sweeps {

@@ -16,6 +16,18 @@ func (f *Feeder) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// When the answer took long, or the lock could not be renewed, heartbeats did
+	// not get through either. The first look has graceUntil from load.
+	if !f.heardAt.IsZero() && time.Since(f.heardAt) > f.opts.LookupAfter {
+		f.grace()
+	}
+	if f.renewed != nil && time.Since(time.Unix(0, f.renewed.Load())) > f.opts.LeadFor {
+		f.grace()
+	}
+	f.heardAt, f.ended = time.Now(), 0
+	for _, ln := range f.sweeps {
+		ln.fresh = false
+	}
 	for _, b := range beats {
 		o := f.out[b.Task]
 		if o == nil {
@@ -27,93 +39,118 @@ func (f *Feeder) reconcile(ctx context.Context) error {
 		}
 		o.beat, o.beating = b, true
 	}
-	if err := f.readEnded(ctx); err != nil {
-		return err
-	}
+	var unheard []*outstanding
 	for id, o := range f.out {
-		if err := f.judge(ctx, id, o, now); err != nil {
+		switch {
+		case o.beating:
+			err = f.judge(ctx, id, o, now)
+		case time.Since(o.given) >= f.opts.LookupAfter && time.Since(o.asked) >= f.opts.LookupAfter:
+			unheard = append(unheard, o)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	if err := f.lookup(ctx, unheard); err != nil {
+		return err
 	}
 	return f.dropForgotten(ctx)
 }
 
-// readEnded reads the ledger of every sweep with a task whose worker has let
-// go of it: the last commits came before the last beat, so they are in it.
-func (f *Feeder) readEnded(ctx context.Context) error {
-	read := map[*lane]bool{}
-	for _, o := range f.out {
-		if !o.beating || !o.beat.Ended || read[o.lane] {
-			continue
-		}
-		l, err := f.store.Ledger(ctx, f.run.ID, o.lane.sweep)
-		if err != nil {
+// judge decides what becomes of a task about which its worker spoke.
+func (f *Feeder) judge(ctx context.Context, id string, o *outstanding, now time.Time) error {
+	if o.beat.Ended {
+		return f.over(ctx, id, o)
+	}
+	switch f.fate(o, now) {
+	case lives:
+		return nil
+	case left:
+		f.opts.Log.Info("worker let go of a task, giving its cells out again", "task", id, "worker", o.beat.Worker)
+		f.withdraw(o.task)
+		if err := f.refresh(ctx, o.lane); err != nil {
 			return err
 		}
-		read[o.lane], o.lane.plan.ledger, f.dirty = true, l, true
-	}
-	return nil
-}
-
-// judge decides what becomes of one outstanding task.
-func (f *Feeder) judge(ctx context.Context, id string, o *outstanding, now time.Time) error {
-	switch {
-	case o.beating && o.beat.Ended:
-		return f.ended(ctx, id, o)
-	case o.beating:
-		if f.lost(o, now) {
-			f.opts.Log.Info("worker lost, giving its cells out again", "task", id, "worker", o.beat.Worker)
-			f.withdraw(o.task)
-			return f.died(ctx, id, o)
-		}
+		f.again(id, o, o.task.Deaths)
 		return nil
 	}
-	return f.lookup(ctx, id, o)
+	f.opts.Log.Info("worker lost, giving its cells out again", "task", id, "worker", o.beat.Worker)
+	f.withdraw(o.task)
+	return f.died(ctx, id, o)
 }
 
-// lost reports whether the worker of a beating task is gone: it is known to be
-// dead, it said goodbye, or it has been silent for too long while it could have
-// spoken.
-func (f *Feeder) lost(o *outstanding, now time.Time) bool {
-	if time.Now().Before(f.graceUntil) {
-		return false
+// fate is what became of the worker of a task.
+type fate int
+
+const (
+	lives fate = iota // or its silence does not count
+	left              // it is not to blame: it said goodbye, or it lives and speaks of other things
+	dead
+)
+
+// fate looks at what is known of a task's worker.
+func (f *Feeder) fate(o *outstanding, now time.Time) fate {
+	if f.opts.Dead != nil && f.opts.Dead(o.beat.Worker) {
+		return dead
 	}
 	silent := time.Duration(now.UnixMilli()-o.beat.AtMs) * time.Millisecond
-	if silent > f.opts.SilenceAfter || (f.opts.Dead != nil && f.opts.Dead(o.beat.Worker)) {
-		return true
-	}
+	w, listed := f.workers[o.beat.Worker]
+	switch {
 	// A worker is on the list before its first task, so one that is not has
 	// said goodbye. Its last beat may still be under way: wait a moment.
-	return f.workers != nil && !f.workers[o.beat.Worker] && silent > 2*time.Second
+	case f.workers != nil && !listed && silent > 2*time.Second && silent <= f.opts.SilenceAfter:
+		return left
+	case time.Now().Before(f.graceUntil), silent <= f.opts.SilenceAfter:
+		return lives
+	case listed && time.Duration(now.UnixMilli()-w.AtMs)*time.Millisecond < f.opts.SilenceAfter/2:
+		return left
+	}
+	return dead
 }
 
-// ended handles a task whose worker has let go of it.
-func (f *Feeder) ended(ctx context.Context, id string, o *outstanding) error {
+// over handles a task whose worker has let go of it.
+func (f *Feeder) over(ctx context.Context, id string, o *outstanding) error {
+	f.ended++
+	if err := f.refresh(ctx, o.lane); err != nil {
+		return err
+	}
 	if o.beat.Error != "" && o.lane.plan.open(stretchOf(o.lane.sweep, o.task)) {
 		return f.failed(ctx, id, o)
 	}
-	f.again(id, o, 0)
+	f.again(id, o, o.task.Deaths)
 	return nil
 }
 
 // again gives the unfinished cells of a task out again, if there are any.
 func (f *Feeder) again(id string, o *outstanding, deaths int) {
-	p, s := o.lane.plan, stretchOf(o.lane.sweep, o.task)
-	s.attempt++
-	s.deaths += deaths
-	f.forget(id)
-	p.requeue(s)
-}
-
-// died is again after the death of a worker that held the cells.
-func (f *Feeder) died(ctx context.Context, id string, o *outstanding) error {
 	s := stretchOf(o.lane.sweep, o.task)
 	s.attempt++
+	s.deaths = deaths
+	f.forget(id)
+	o.lane.plan.requeue(s)
+}
+
+// died is again after the death of a worker that held the cells. A death is
+// held against a task that made no progress since it was given out: cells are
+// computed in order, so with progress it was a cell further on, once.
+func (f *Feeder) died(ctx context.Context, id string, o *outstanding) error {
+	if err := f.refresh(ctx, o.lane); err != nil {
+		return err
+	}
+	p, s := o.lane.plan, stretchOf(o.lane.sweep, o.task)
+	if o.beat.Waiting || !p.open(s) {
+		f.again(id, o, s.deaths) // it had not begun, or is done
+		return nil
+	}
 	s.deaths++
-	if s.deaths >= f.opts.MaxDeaths && o.lane.plan.open(s) {
+	if p.progress(s) {
+		s.deaths = 1
+	}
+	if s.deaths >= f.opts.MaxDeaths {
+		s.attempt++
 		return f.bisect(ctx, id, o, s)
 	}
-	f.again(id, o, 1)
+	f.again(id, o, s.deaths)
 	return nil
 }
 
@@ -159,7 +196,7 @@ func (f *Feeder) failed(ctx context.Context, id string, o *outstanding) error {
 		return f.fail(ctx, id, o)
 	case single:
 		f.opts.Log.Warn("cell failed, trying again", "task", id, "worker", o.beat.Worker, "err", o.beat.Error)
-		f.again(id, o, 0)
+		f.again(id, o, o.task.Deaths)
 		return nil
 	}
 	f.opts.Log.Warn("task failed, its first unfinished cell is tried alone", "task", id, "worker", o.beat.Worker, "err", o.beat.Error)
@@ -198,17 +235,27 @@ func (f *Feeder) fail(ctx context.Context, id string, o *outstanding) error {
 	return nil
 }
 
-// lookup asks asynq about a task that no worker has spoken of for a while.
-func (f *Feeder) lookup(ctx context.Context, id string, o *outstanding) error {
-	now := time.Now()
-	if now.Sub(o.given) < f.opts.LookupAfter || now.Sub(o.asked) < f.opts.LookupAfter {
-		return nil
+// lookup asks asynq about tasks that no worker has spoken of for a while.
+func (f *Feeder) lookup(ctx context.Context, tasks []*outstanding) error {
+	states := make([]jobs.QueueState, len(tasks))
+	errs := make([]error, len(tasks))
+	abreast(len(tasks), func(i int) { states[i], errs[i] = f.queue.State(tasks[i].task) })
+	for i, o := range tasks {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		if err := f.unheard(ctx, o, states[i]); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// unheard handles a task without a heartbeat by what asynq says of it. Before
+// a worker computes it beats, so nobody died of it.
+func (f *Feeder) unheard(ctx context.Context, o *outstanding, state jobs.QueueState) error {
+	now, id := time.Now(), o.task.ID()
 	o.asked = now
-	state, err := f.queue.State(o.task)
-	if err != nil {
-		return err
-	}
 	if state != jobs.Active {
 		o.active = time.Time{}
 	}
@@ -221,23 +268,20 @@ func (f *Feeder) lookup(ctx context.Context, id string, o *outstanding) error {
 		if o.active.IsZero() {
 			o.active = now
 		}
-		if now.Sub(o.active) > f.opts.SilenceAfter {
-			f.opts.Log.Info("task taken but silent, giving its cells out again", "task", id)
-			return f.died(ctx, id, o)
+		if now.Sub(o.active) <= f.opts.SilenceAfter || now.Before(f.graceUntil) {
+			return nil
 		}
-		return nil
+		f.opts.Log.Info("task taken but silent, giving its cells out again", "task", id)
+	case jobs.Dead:
+		f.withdraw(o.task)
+	default:
+		// The ledger may know better.
+		f.opts.Log.Debug("task gone from asynq", "task", id)
 	}
-	// Unknown to asynq, or archived. The ledger may know better.
-	f.opts.Log.Debug("task gone from asynq", "task", id)
-	l, err := f.store.Ledger(ctx, f.run.ID, o.lane.sweep)
-	if err != nil {
+	if err := f.refresh(ctx, o.lane); err != nil {
 		return err
 	}
-	o.lane.plan.ledger = l
-	if state == jobs.Dead {
-		f.withdraw(o.task)
-	}
-	f.again(id, o, 0)
+	f.again(id, o, o.task.Deaths)
 	return nil
 }
 
@@ -271,11 +315,30 @@ func (f *Feeder) dropForgotten(ctx context.Context) error {
 	return nil
 }
 
+// withdrawWaiting leaves those tasks outstanding that workers are at: a paused
+// run finishes them, and when it goes on nobody computes them twice.
+func (f *Feeder) withdrawWaiting(ctx context.Context) error {
+	beats, _, err := f.store.Beats(ctx, f.run.ID)
+	if err != nil {
+		return err
+	}
+	for _, b := range beats {
+		if f.out[b.Task] != nil && !b.Ended {
+			delete(f.out, b.Task)
+		}
+	}
+	return f.withdrawAll(ctx)
+}
+
 // withdrawAll forgets every outstanding task.
 func (f *Feeder) withdrawAll(ctx context.Context) error {
-	for id, o := range f.out {
-		f.withdraw(o.task)
-		f.forget(id)
+	var tasks []jobs.Task
+	for _, o := range f.out {
+		tasks = append(tasks, o.task)
+	}
+	abreast(len(tasks), func(i int) { f.withdraw(tasks[i]) })
+	for _, t := range tasks {
+		f.forget(t.ID())
 	}
 	return f.dropForgotten(ctx)
 }

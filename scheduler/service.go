@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nsweep/nsweep/jobs"
@@ -51,7 +52,8 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 			wg.Go(func() {
 				if _, err := s.Lead(ctx, run.ID.Name); err != nil && ctx.Err() == nil && !errors.Is(err, ErrLed) {
-					s.Options.Log.Error("run given up", "run", run.ID.Name, "err", err)
+					s.Options.Log.Error("run given up for now", "run", run.ID.Name, "err", err)
+					rest(ctx, giveUpFor)
 				}
 				mu.Lock()
 				delete(led, run.ID)
@@ -63,6 +65,19 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
+	}
+}
+
+// giveUpFor is how long a run is left alone after an error that lasts.
+const giveUpFor = 10 * time.Second
+
+// rest waits for d or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
 	}
 }
 
@@ -85,7 +100,11 @@ func (s *Service) Lead(ctx context.Context, name string) (Ended, error) {
 			return Ended{State: run.State, Reason: run.Reason}, nil
 		}
 		end, err := s.lead(ctx, run)
-		if errors.Is(err, errReplan) {
+		switch {
+		case errors.Is(err, errReplan):
+			continue
+		case errors.Is(err, errForgot):
+			s.Options.Log.Warn("begins anew", "run", name, "reason", err)
 			continue
 		}
 		return end, err
@@ -94,18 +113,18 @@ func (s *Service) Lead(ctx context.Context, name string) (Ended, error) {
 
 func (s *Service) lead(ctx context.Context, run jobs.Run) (Ended, error) {
 	o := s.Options
-	ok, err := s.Store.Lead(ctx, run.ID, o.Owner, o.LeadFor)
-	if err != nil {
+	if err := s.takeLead(ctx, run.ID); err != nil {
 		return Ended{}, err
 	}
-	if !ok {
-		return Ended{}, ErrLed
-	}
+	var renewed atomic.Int64
+	renewed.Store(time.Now().UnixNano())
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renew sync.WaitGroup
-	renew.Go(func() { s.renew(ctx, cancel, run.ID) })
+	renew.Go(func() { s.renew(ctx, cancel, run.ID, &renewed) })
 	o.Log.Info("leading run", "run", run.ID.Name)
-	end, err := NewFeeder(s.Store, s.Queue, s.Model, s.NewChecker(run), run, o).Run(ctx)
+	f := NewFeeder(s.Store, s.Queue, s.Model, s.NewChecker(run), run, o)
+	f.renewed = &renewed
+	end, err := f.Run(ctx)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLostLead) {
 		err = ErrLed
 	}
@@ -119,10 +138,32 @@ func (s *Service) lead(ctx context.Context, run jobs.Run) (Ended, error) {
 	return end, err
 }
 
+// takeLead takes the lock, also from an owner that is known to be dead.
+func (s *Service) takeLead(ctx context.Context, id jobs.RunID) error {
+	o := s.Options
+	for range 2 {
+		ok, err := s.Store.Lead(ctx, id, o.Owner, o.LeadFor)
+		if ok || err != nil {
+			return err
+		}
+		owner, err := s.Store.Leader(ctx, id)
+		if err != nil {
+			return err
+		}
+		if o.Dead == nil || !o.Dead(owner) {
+			break
+		}
+		if err := s.Store.Resign(ctx, id, owner); err != nil {
+			return err
+		}
+	}
+	return ErrLed
+}
+
 // renew keeps the lock. Only another owner ends the lead: while the store is
 // out of reach nobody else can take it either, and two leaders at once would
 // cost time but no value.
-func (s *Service) renew(ctx context.Context, cancel context.CancelCauseFunc, id jobs.RunID) {
+func (s *Service) renew(ctx context.Context, cancel context.CancelCauseFunc, id jobs.RunID, renewed *atomic.Int64) {
 	tick := time.NewTicker(s.Options.LeadFor / 3)
 	defer tick.Stop()
 	for {
@@ -132,9 +173,12 @@ func (s *Service) renew(ctx context.Context, cancel context.CancelCauseFunc, id 
 		case <-tick.C:
 		}
 		ok, err := s.Store.Lead(ctx, id, s.Options.Owner, s.Options.LeadFor)
-		if err == nil && !ok {
+		switch {
+		case err == nil && !ok:
 			cancel(errLostLead)
 			return
+		case err == nil:
+			renewed.Store(time.Now().UnixNano())
 		}
 	}
 }
