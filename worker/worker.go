@@ -50,11 +50,21 @@ type Options struct {
 	SaveEvery time.Duration
 	// FlushTimeout bounds the last commit of a task that was told to stop, 10 s.
 	FlushTimeout time.Duration
+	// DrainTimeout bounds how long running tasks may take to end once the
+	// worker is told to stop, 30 s. An engine that heeds its context returns
+	// within a tenth of a second; one that does not is left behind, and its
+	// task is given out again.
+	DrainTimeout time.Duration
 	// MaxSkew is the largest difference between this machine's clock and the
 	// store's, 10 s: asynq's leases use local clocks.
 	MaxSkew time.Duration
 	Log     *slog.Logger
 }
+
+// HandBack is the shutdown timeout for asynq's server under Run, which has
+// waited for the tasks before: what asynq still has then is given back to its
+// queue.
+const HandBack = 2 * time.Second
 
 // ErrSkew is wrapped by the error of a worker whose clock is off.
 var ErrSkew = errors.New("clock differs from Redis")
@@ -70,6 +80,7 @@ func (o *Options) defaults() {
 	set(&o.CommitEvery, 500*time.Millisecond)
 	set(&o.SaveEvery, 30*time.Second)
 	set(&o.FlushTimeout, 10*time.Second)
+	set(&o.DrainTimeout, 30*time.Second)
 	set(&o.MaxSkew, 10*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -109,8 +120,9 @@ type Server interface {
 
 // Run takes tasks from the server until ctx ends or the clock runs off. Then
 // it takes no more, lets the running tasks commit what they have, waits for
-// them and says goodbye. It returns nil after such a drain and an error when
-// it could not start or the clock is off.
+// them up to DrainTimeout and says goodbye. It returns nil after such a drain
+// and an error when it could not start or the clock is off. A handler whose
+// engine ignores its context may outlive Run; the process is expected to end.
 func (w *Worker) Run(ctx context.Context, srv Server) error {
 	if err := w.checkClock(ctx); err != nil {
 		return err
@@ -124,7 +136,9 @@ func (w *Worker) Run(ctx context.Context, srv Server) error {
 	err := w.greet(ctx)
 	srv.Stop()
 	w.Drain()
-	w.await()
+	if !w.await(w.opts.DrainTimeout) {
+		w.opts.Log.Warn("tasks did not end in time and are left behind", "waited", w.opts.DrainTimeout)
+	}
 	srv.Shutdown()
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.FlushTimeout)
 	defer cancel()
@@ -230,11 +244,21 @@ func (w *Worker) leave(task string) {
 	w.left.Broadcast()
 }
 
-// await waits until no handler is running.
-func (w *Worker) await() {
+// await waits until no handler is running, for at most d, and reports whether
+// that came about.
+func (w *Worker) await(d time.Duration) bool {
+	late := false
+	t := time.AfterFunc(d, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		late = true
+		w.left.Broadcast()
+	})
+	defer t.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.running) > 0 {
+	for len(w.running) > 0 && !late {
 		w.left.Wait()
 	}
+	return len(w.running) == 0
 }

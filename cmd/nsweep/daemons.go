@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,26 +43,43 @@ func (a *app) serveScheduler(ctx context.Context) (err error) {
 
 func (a *app) workerCmd() *cobra.Command {
 	var engines []string
+	var l limits
 	c := &cobra.Command{
 		Use:   "worker",
 		Short: "Compute tasks of every run in the store, until stopped",
 		Long: `Takes tasks from the queues of the engines it has, computes them and commits the
 values. On SIGINT or SIGTERM it takes no more, commits what it has and leaves;
-the rest is given out again. Workers may join and leave at any time.`,
+the rest is given out again. Workers may join and leave at any time.
+
+--for and --until do the same at their time. --max-memory has the memory
+collected harder near the limit; when it stays above it for 10 s the worker
+leaves with exit code 1, so that whoever supervises it starts a new one.
+Tasks that have not ended --drain-timeout after the signal are left behind.`,
 		Example: `  nsweep worker --redis redis://redis.lan:6379/0
-  nsweep worker --concurrency 4 --engine bezout`,
+  nsweep worker --concurrency 4 --engine bezout
+  nsweep worker --until 07:00 --nice 10 --max-memory 4GiB`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveWorker(cmd.Context(), engines) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveWorker(cmd.Context(), engines, l) },
 	}
 	c.Flags().StringSliceVar(&engines, "engine", nil, "take only tasks of these engines (default all)")
+	l.register(c)
 	return c
 }
 
-func (a *app) serveWorker(ctx context.Context, engines []string) (err error) {
+func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err error) {
 	s, err := a.settings()
 	if err != nil {
 		return err
 	}
+	p, err := l.check(time.Now())
+	if err != nil {
+		return err
+	}
+	ctx, unwatch, err := l.apply(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer unwatch()
 	if len(engines) == 0 {
 		engines = a.reg.Names()
 	}
@@ -83,7 +101,16 @@ func (a *app) serveWorker(ctx context.Context, engines []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	w, srv := a.newWorker(st, me)
+	w, srv := a.newWorker(st, me, l.drain)
 	fmt.Fprintf(a.err, "worker %s with %d slots on %s\n", me.ID, me.Slots, st.where)
-	return w.Run(ctx, srv)
+	a.announceEnd(p.end)
+	err = w.Run(ctx, srv)
+	if text := why(ctx); text != "" {
+		fmt.Fprintf(a.err, "worker stopped%s\n", text)
+	}
+	var fat errTooFat
+	if err == nil && errors.As(context.Cause(ctx), &fat) {
+		return &codedError{code: codeFailed, err: fat, quiet: true}
+	}
+	return err
 }

@@ -23,7 +23,7 @@ import (
 
 // timings are the intervals that tests shorten.
 type timings struct {
-	beat, silence, lookup, grace, lead, drain time.Duration
+	beat, silence, lookup, grace, lead time.Duration
 }
 
 // intervals returns the defaults, divided by NSWEEP_TEST_SPEEDUP where a test
@@ -32,7 +32,7 @@ func intervals() timings {
 	k := time.Duration(speedup())
 	return timings{
 		beat: 5 * time.Second / k, silence: 35 * time.Second / k, lookup: 5 * time.Second / k,
-		grace: 12 * time.Second / k, lead: 10 * time.Second / k, drain: 30 * time.Second,
+		grace: 12 * time.Second / k, lead: 10 * time.Second / k,
 	}
 }
 
@@ -71,16 +71,17 @@ func slots(w config.Workers) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// newWorker builds a worker and its asynq server on the given queues.
-func (a *app) newWorker(st *opened, me jobs.Worker) (*worker.Worker, *asynq.Server) {
+// newWorker builds a worker and its asynq server on the given queues. Tasks may
+// take up to drain to end once it is told to stop.
+func (a *app) newWorker(st *opened, me jobs.Worker, drain time.Duration) (*worker.Worker, *asynq.Server) {
 	t := intervals()
 	log := a.log().With("worker", me.ID)
 	queues := map[string]int{}
 	for _, q := range me.Queues {
 		queues[q] = 1
 	}
-	w := worker.New(st.Store, a.reg, worker.Options{Self: me, BeatEvery: t.beat, SaveEvery: 6 * t.beat, Log: log})
-	srv := asynq.NewServerFromRedisClient(st.Client(), jobs.ServerConfig(queues, me.Slots, t.drain, log))
+	w := worker.New(st.Store, a.reg, worker.Options{Self: me, BeatEvery: t.beat, SaveEvery: 6 * t.beat, DrainTimeout: drain, Log: log})
+	srv := asynq.NewServerFromRedisClient(st.Client(), jobs.ServerConfig(queues, me.Slots, worker.HandBack, log))
 	return w, srv
 }
 

@@ -25,6 +25,7 @@ type runOptions struct {
 
 func (a *app) runCmd() *cobra.Command {
 	var o runOptions
+	var l limits
 	c := &cobra.Command{
 		Use:   "run [FILE]",
 		Short: "Plan, compute, sum up and check an experiment in this process",
@@ -34,19 +35,27 @@ experiment "euler"; FILE may also name another built-in one.
 
 Ctrl-C stops in good order and leaves the run resumable, a second one stops at
 once. The same command again goes on where it stood. With a Redis URL other
-workers may help at the same time.`,
+workers may help at the same time.
+
+--for and --until stop as Ctrl-C does, with exit code 4 when something is left.
+A time of day that the clocks show twice in a night counts when it comes next;
+one that they skip counts at the moment of the jump. --max-memory has the memory
+collected harder near the limit, and stops the same way when it stays above it
+for 10 s.`,
 		Example: `  nsweep run
   nsweep run overnight
   nsweep run my.yaml --set sweeps.hopping.n.to=5000
+  nsweep run my.yaml --until 07:00 --nice 10
   nsweep run my.yaml --redis redis://127.0.0.1:6379/0
   nsweep run my.yaml --fresh          start anew, deleting what is stored`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: experimentArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runExperiment(cmd.Context(), first(args), o)
+			return a.runExperiment(cmd.Context(), first(args), o, l)
 		},
 	}
 	o.register(c)
+	l.register(c)
 	return c
 }
 
@@ -86,11 +95,20 @@ func (a *app) load(file string, sets []string) (*config.Experiment, []jobs.Sweep
 	return e, sweeps, nil
 }
 
-func (a *app) runExperiment(ctx context.Context, file string, o runOptions) (err error) {
+func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l limits) (err error) {
 	e, sweeps, err := a.load(file, o.sets)
 	if err != nil {
 		return err
 	}
+	p, err := l.check(time.Now())
+	if err != nil {
+		return err
+	}
+	ctx, unwatch, err := l.apply(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer unwatch()
 	st, err := a.open(ctx, e.Settings, own)
 	if err != nil {
 		return err
@@ -102,7 +120,8 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions) (err
 	}
 	a.announce(st, en)
 	if !en.done {
-		if err := a.carryOut(ctx, st, en, slots(e.Workers)); err != nil {
+		a.announceEnd(p.end)
+		if err := a.carryOut(ctx, st, en, slots(e.Workers), l.drain); err != nil {
 			return err
 		}
 	}
@@ -129,7 +148,7 @@ func (a *app) announce(st *opened, en ensured) {
 
 // carryOut works on the run until it ends, leading it unless another process
 // does.
-func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int) error {
+func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, drain time.Duration) error {
 	name := en.run.ID.Name
 	engines := engineNames(en.run.Sweeps)
 	me := self(slots)
@@ -142,7 +161,7 @@ func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int) e
 
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	w, srv := a.newWorker(st, me)
+	w, srv := a.newWorker(st, me, drain)
 	var workErr error
 	var workers sync.WaitGroup
 	workers.Go(func() {
@@ -160,7 +179,7 @@ func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int) e
 	case st.fault.get() != nil:
 		return fmt.Errorf("the embedded store cannot write: %w; what was written before is kept, run again to resume", st.fault.get())
 	case ctx.Err() != nil:
-		return a.stopped(st, en)
+		return a.stopped(st, en, why(ctx))
 	}
 	return leadErr
 }
@@ -195,8 +214,8 @@ func (a *app) leadOrWatch(ctx context.Context, st *opened, svc *scheduler.Servic
 	return nil
 }
 
-// stopped says how far the run came.
-func (a *app) stopped(st *opened, en ensured) error {
+// stopped says how far the run came; why is the reason, or empty.
+func (a *app) stopped(st *opened, en ensured, why string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	have, total := int64(0), int64(0)
@@ -206,9 +225,9 @@ func (a *app) stopped(st *opened, en ensured) error {
 		total += s.Set.Count()
 	}
 	if err != nil {
-		return coded(codeStopped, fmt.Errorf("stopped; run again to resume"))
+		return coded(codeStopped, fmt.Errorf("stopped%s; run again to resume", why))
 	}
-	return coded(codeStopped, fmt.Errorf("stopped with %s of %s values stored; run again to resume", group(have), group(total)))
+	return coded(codeStopped, fmt.Errorf("stopped%s with %s of %s values stored; run again to resume", why, group(have), group(total)))
 }
 
 // conclude prints the result of a run that has ended and returns the error

@@ -26,6 +26,8 @@ type Options struct {
 	// FailAt, PanicAt and KillAt are the n at which it returns an error, panics,
 	// or kills its process; 0 for none.
 	FailAt, PanicAt, KillAt int64
+	// Ballast is how many bytes of memory it holds and has touched.
+	Ballast int64
 	// WrongEvery makes every so manieth value wrong.
 	WrongEvery int64
 }
@@ -38,7 +40,10 @@ const (
 )
 
 // Engine is the test engine, called "toy".
-type Engine struct{ o Options }
+type Engine struct {
+	o       Options
+	ballast []byte
+}
 
 // New returns the engine.
 func New(o Options) *Engine {
@@ -48,7 +53,11 @@ func New(o Options) *Engine {
 	if o.Cell == 0 {
 		o.Cell = 50
 	}
-	return &Engine{o}
+	e := &Engine{o: o, ballast: make([]byte, o.Ballast)}
+	for i := 0; i < len(e.ballast); i += 1024 {
+		e.ballast[i] = 1 // a page that was never written is not in RAM
+	}
+	return e
 }
 
 // Value is f(n) = (7n² + 3n) mod 1000003 times the parameter factor. For n up
@@ -129,5 +138,10 @@ func (e *Engine) Compute(ctx context.Context, w engine.Work, s engine.Sink) erro
 	return nil
 }
 
-// SelfTest always passes.
-func (e *Engine) SelfTest(context.Context) error { return nil }
+// SelfTest passes, unless the ballast was lost.
+func (e *Engine) SelfTest(context.Context) error {
+	if int64(len(e.ballast)) != e.o.Ballast {
+		return fmt.Errorf("the ballast has %d bytes", len(e.ballast))
+	}
+	return nil
+}
