@@ -83,14 +83,14 @@ func (wk *walker) part(lo, hi int64) (int64, error) {
 		return end, fromTable(wk, end, lo, odd)
 	}
 	if end := min(hi, dense32Max); lo < end {
-		return end, window(wk, lo, end, newTables[uint32](2, end, odd), denseCells)
+		return end, window(wk, lo, end, newTables[uint32](2, end, denseCells, odd), denseCells)
 	}
 	end := min(hi, denseMax)
 	cells := int64(denseCells)
 	if end > 1<<38 {
 		cells *= 4
 	}
-	return end, window(wk, lo, end, newTables[uint64](2, end, odd), cells)
+	return end, window(wk, lo, end, newTables[uint64](2, end, cells, odd), cells)
 }
 
 // plain walks through [lo, hi) with the plain sieve.
@@ -142,74 +142,85 @@ func window[T word](wk *walker, lo, hi int64, t *tables[T], size int64) error {
 	base := (lo - 1) / 8 * 8
 	blocks := (hi - base + 8*blockOctets - 2) / (8 * blockOctets)
 	top := base + blocks*8*blockOctets
-	cells := make([]cell[T], size)
-	odd := func(a int) strand[T] {
+	cells, marks := make([]cell[T], size), make([]uint8, size)
+	odd := func(a int, marks []uint8) strand[T] {
 		// The odd m with base < 2^a·m ≤ top.
 		first, beyond := (base>>a+1)|1, (top>>a+1)|1
-		return newSieved(t, cells, first, (beyond-first)/2)
+		return newSieved(t, cells, marks, first, (beyond-first)/2)
 	}
 	e := &eighths[T]{tail: &tail{wk: wk, next: base>>tailPower + 1, end: top>>tailPower + 1}}
 	for a := 3; a < tailPower; a++ {
-		e.strands = append(e.strands, odd(a))
+		e.strands = append(e.strands, odd(a, nil))
 	}
-	return walk(wk, base, lo, hi, [3]strand[T]{odd(0), odd(1), odd(2)}, e)
+	return walk(wk, base, lo, hi, [3]strand[T]{odd(0, marks), odd(1, nil), odd(2, nil)}, e)
 }
 
 // walk goes through the blocks from base+1 on, a multiple of 8 before it, and
 // emits the values of [lo, hi).
 func walk[T word](wk *walker, base, lo, hi int64, strands [3]strand[T], e *eighths[T]) error {
-	values := make([]int64, 8*blockOctets)
-	octets := make([]int64, blockOctets)
+	values, octets := new([8 * blockOctets]int64), new([blockOctets]int64)
 	for ; base+1 < hi; base += 8 * blockOctets {
 		if err := wk.ctx.Err(); err != nil {
 			return err
 		}
-		s0, s1, s2 := strands[0].take(4*blockOctets), strands[1].take(2*blockOctets), strands[2].take(blockOctets)
+		// Segments of these strands are multiples of what they yield to a block.
+		s0 := (*[4 * blockOctets]T)(strands[0].take(4 * blockOctets))
+		s1 := (*[2 * blockOctets]T)(strands[1].take(2 * blockOctets))
+		s2 := (*[blockOctets]T)(strands[2].take(blockOctets))
 		if err := e.fill(octets, base/8+1); err != nil {
 			return err
 		}
 		if base+8*blockOctets < lo {
 			continue
 		}
-		addSteps(values, s0, s1, s2, octets)
 		from, to := max(lo-base-1, 0), min(hi-base-1, 8*blockOctets)
-		before := int64(0)
+		first := int64(wk.w.Lo)
 		if from > 0 {
-			before = values[from-1]
+			// lo is inside the block: go back from W(lo−1) to its beginning.
+			addSteps(values, 0, s0, s1, s2, octets)
+			first -= values[from-1]
 		}
-		if err := wk.emit(base+1+from, values[from:to], before); err != nil {
+		addSteps(values, first, s0, s1, s2, octets)
+		if err := wk.emit(base+1+from, values[from:to]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// emit hands out W(n), W(n+1), …, given the sums of their steps, which start at
-// before. A block's sum is below 2¹⁴·2⁴⁴.
-func (wk *walker) emit(n int64, sums []int64, before int64) error {
-	base := wk.w.Sub(engine.Int128From(before))
-	wk.w = base.Add(engine.Int128From(sums[len(sums)-1]))
-	if n+int64(len(sums))-1 == wk.last && wk.check != nil {
-		if err := wk.check(wk.w); err != nil {
+// emit hands out W(n), W(n+1), …, given modulo 2⁶⁴. That is all of it as long
+// as int64 holds W. Beyond, a block adds less than 2¹⁴·2⁴⁴ to W, so that the
+// upper word grows exactly when the lower one wraps.
+func (wk *walker) emit(n int64, low []int64) error {
+	end := n + int64(len(low)) - 1
+	top := uint64(wk.w.Hi)
+	before := wk.w.Lo
+	w := engine.Int128{Hi: wk.w.Hi, Lo: uint64(low[len(low)-1])}
+	if w.Lo < before {
+		w.Hi++
+	}
+	wk.w = w
+	if end == wk.last && wk.check != nil {
+		if err := wk.check(w); err != nil {
 			return err
 		}
 	}
-	if k := min(int64(len(sums)), narrowMax-n+1); k > 0 {
-		// W(n) < 2⁶³ here, so sums modulo 2⁶⁴ are exact.
-		for i := range sums[:k] {
-			sums[i] += int64(base.Lo)
-		}
-		if err := wk.out.emit(engine.Piece{Lo: n, Narrow: sums[:k]}); err != nil {
+	if k := min(int64(len(low)), narrowMax-n+1); k > 0 {
+		if err := wk.out.emit(engine.Piece{Lo: n, Narrow: low[:k]}); err != nil {
 			return err
 		}
-		n, sums = n+k, sums[k:]
+		n, low = n+k, low[k:]
 	}
-	if len(sums) == 0 {
+	if len(low) == 0 {
 		return nil
 	}
 	wk.wide = wk.wide[:0]
-	for _, v := range sums {
-		wk.wide = append(wk.wide, base.Add(engine.Int128From(v)))
+	for _, v := range low {
+		x := engine.Int128{Hi: int64(top), Lo: uint64(v)}
+		if x.Lo < before {
+			x.Hi++
+		}
+		wk.wide = append(wk.wide, x)
 	}
 	return wk.out.emit(engine.Piece{Lo: n, Wide: wk.wide})
 }

@@ -39,20 +39,29 @@ func denseFirst(span, q, at int64) (i, j int64) {
 type tables[T word] struct {
 	span    int64
 	pattern []patternCell[T]
+	marks   []uint8         // marks of 5 for a segment and a period more
 	primes  [2][]divisor[T] // those not in the pattern: 3 modulo 4, and 1 modulo 4
 	values  [2][]int64      // their values, ascending
 	powers  [2][]divisor[T] // prime powers not in the pattern: small, and large ones
 	sizes   [2][]int64      // their values
 }
 
-// patternCell is what the primes of the pattern leave of a number: it is
-// multiplied by inv, and by mark's top bit marked.
-type patternCell[T word] struct{ inv, phi, mark T }
+// patternCell is what the primes of the pattern do to a number: it is multiplied
+// by inv, and phi is φ of their part of it.
+type patternCell[T word] struct{ inv, phi T }
 
-// newTables prepares a sieve for numbers below limit, given all odd primes up
-// to √limit. The pattern takes 5, 7 and 11, for span 2 also 3 and 9.
-func newTables[T word](span, limit int64, primes []uint32) *tables[T] {
-	t := &tables[T]{span: span}
+// markPeriod is a period of the multiples of 5 among the numbers of a sieve.
+const markPeriod = 10
+
+// newTables prepares sieves for numbers below limit, with segments of at most
+// size numbers, given all odd primes up to √limit. The pattern takes 5, 7 and 11, for span 2 also 3 and 9.
+func newTables[T word](span, limit, size int64, primes []uint32) *tables[T] {
+	t := &tables[T]{span: span, marks: make([]uint8, size+markPeriod)}
+	for i := range t.marks {
+		if denseNumber(span, int64(i))%5 == 0 {
+			t.marks[i] = marked
+		}
+	}
 	period := int64(2 * 5 * 7 * 11)
 	if span == 2 {
 		period = 9 * 5 * 7 * 11
@@ -110,9 +119,6 @@ func newPatternCell[T word](m int64) patternCell[T] {
 		default:
 			c.inv *= oddInverse(T(p))
 			c.phi *= T(p - 1)
-		}
-		if p == 5 {
-			c.mark = topBit[T]()
 		}
 	}
 	return c
@@ -181,9 +187,13 @@ func (s *denseSieve[T]) place(q int64, set func(chain int, i int64)) {
 	}
 }
 
-// segment factors the next len(cells) numbers, at most size.
-func (s *denseSieve[T]) segment(cells []cell[T]) {
+// segment factors the next len(cells) numbers, at most size, and marks those
+// with a prime factor 1 modulo 4 unless marks is nil.
+func (s *denseSieve[T]) segment(cells []cell[T], marks []uint8) {
 	s.start(cells)
+	if marks != nil {
+		copy(marks[:len(cells)], s.marks[s.at%markPeriod:])
+	}
 	for chain := range s.chains() {
 		next := s.next[0][chain]
 		for k, d := range s.primes[0][:s.count[0]] {
@@ -191,7 +201,11 @@ func (s *denseSieve[T]) segment(cells []cell[T]) {
 		}
 		next = s.next[1][chain]
 		for k, d := range s.primes[1][:s.count[1]] {
-			next[k] = uint32(divideOutMarking(cells, uint(next[k]), d))
+			if marks != nil {
+				next[k] = uint32(divideOutMarking(cells, marks, uint(next[k]), d))
+			} else {
+				next[k] = uint32(divideOut(cells, uint(next[k]), d))
+			}
 		}
 		next = s.small[chain]
 		for k, d := range s.powers[0] {
@@ -218,24 +232,45 @@ func (s *denseSieve[T]) start(cells []cell[T]) {
 	for len(cells) > 0 {
 		k := at % period
 		row := s.pattern[k:min(period, k+int64(len(cells)))]
-		m := T(denseNumber(s.span, at))
-		// Neighbours are 2 apart, or 4 and 2 in turn.
-		even, odd := T(2), T(2)
-		if s.span == 6 {
-			even, odd = 4, 2
-			if at&1 == 1 {
-				even, odd = 2, 4
-			}
-		}
-		out := cells[:len(row)]
-		for i, p := range row {
-			out[i] = cell[T]{c: m*p.inv | p.mark, phi: p.phi}
-			m += even
-			even, odd = odd, even
-		}
+		startCells(cells[:len(row)], row, T(denseNumber(s.span, at)), s.gaps(at))
 		cells = cells[len(row):]
 		at += int64(len(row))
 	}
+}
+
+// gaps returns the distances from number at to the next four.
+func (s *denseSieve[T]) gaps(at int64) (gaps [4]T) {
+	for i := range gaps {
+		gaps[i] = T(denseNumber(s.span, at+1+int64(i)) - denseNumber(s.span, at))
+	}
+	return gaps
+}
+
+// startCells starts the numbers from m on, which repeat the gaps.
+func startCells[T word](cells []cell[T], row []patternCell[T], m T, gaps [4]T) {
+	cells = cells[:len(row)]
+	i := 0
+	for ; i < len(row)-3; i += 4 {
+		cells[i] = cell[T]{row[i].inv * m, row[i].phi}
+		cells[i+1] = cell[T]{row[i+1].inv * (m + gaps[0]), row[i+1].phi}
+		cells[i+2] = cell[T]{row[i+2].inv * (m + gaps[1]), row[i+2].phi}
+		cells[i+3] = cell[T]{row[i+3].inv * (m + gaps[2]), row[i+3].phi}
+		m += gaps[3]
+	}
+	for last := i; i < len(row); i++ {
+		cells[i] = cell[T]{row[i].inv * m, row[i].phi}
+		if i-last < 3 {
+			m += gaps[i-last] - prior(gaps, i-last)
+		}
+	}
+}
+
+// prior is the gap before gap i, or 0.
+func prior[T word](gaps [4]T, i int) T {
+	if i == 0 {
+		return 0
+	}
+	return gaps[i-1]
 }
 
 // lookUp finds the multiples of the large powers in the chunk that starts at at.

@@ -11,14 +11,13 @@ type eighths[T word] struct {
 }
 
 // fill writes φ(8j) for j = j0, j0+1, … into out.
-func (e *eighths[T]) fill(out []int64, j0 int64) error {
-	low := ^topBit[T]()
+func (e *eighths[T]) fill(out *[blockOctets]int64, j0 int64) error {
 	for k, s := range e.strands {
 		// n = 2^a·m with a = k+3, so j is an odd multiple of 2^k.
 		step := int64(2) << k
-		for i := (step/2 - j0) & (step - 1); i < int64(len(out)); {
-			for _, x := range s.take((len(out) - int(i) + int(step) - 1) / int(step)) {
-				out[i] = int64(x&low) << (k + 2)
+		for i := (step/2 - j0) & (step - 1); i < blockOctets; {
+			for _, x := range s.take((blockOctets - int(i) + int(step) - 1) / int(step)) {
+				out[i] = int64(x) << (k + 2)
 				i += step
 			}
 		}
@@ -27,7 +26,7 @@ func (e *eighths[T]) fill(out []int64, j0 int64) error {
 		return nil
 	}
 	step := int64(1) << (tailPower - 3)
-	for i := -j0 & (step - 1); i < int64(len(out)); i += step {
+	for i := -j0 & (step - 1); i < blockOctets; i += step {
 		phi, err := e.tail.take()
 		if err != nil {
 			return err
@@ -67,40 +66,28 @@ func (t *tail) take() (int64, error) {
 	return phi, nil
 }
 
-// addSteps writes the running sums of the steps of 8·len(octets) successive n,
-// the first of them 1 modulo 8, into values: odd holds the entries of the odd n,
-// twice and fourfold those of n/2 and n/4 for the n with one or two factors 2,
-// and octets φ of the n divisible by 8.
-func addSteps[T word](values []int64, odd, twice, fourfold []T, octets []int64) {
-	const eight = 8
-	low, last := ^topBit[T](), lastShift[T]()
-	w := int64(0)
-	fourfold = fourfold[:len(octets)]
-	for i, phi8 := range octets {
-		v := (*[eight]int64)(values[eight*i:])
-		o := (*[4]T)(odd[4*i:])
-		t := (*[2]T)(twice[2*i:])
-		// For odd n the step is (φ − g)/2, g = χ(n)·2^v₂(φ) unless the top bit
-		// is set; n is 1, 3, 5, 7 modulo 8 in turn.
-		phi := o[0] & low
-		w += int64((phi - phi&-phi&(o[0]>>last-1)) >> 1)
-		v[0] = w
-		w += int64(t[0] & low)
-		v[1] = w
-		phi = o[1] & low
-		w += int64((phi + phi&-phi&(o[1]>>last-1)) >> 1)
-		v[2] = w
-		w += int64(fourfold[i]&low) << 1
-		v[3] = w
-		phi = o[2] & low
-		w += int64((phi - phi&-phi&(o[2]>>last-1)) >> 1)
-		v[4] = w
-		w += int64(t[1] & low)
-		v[5] = w
-		phi = o[3] & low
-		w += int64((phi + phi&-phi&(o[3]>>last-1)) >> 1)
-		v[6] = w
-		w += phi8
-		v[7] = w
+// addSteps writes w plus the running sums of the steps of the successive n of a
+// block, the first of them 1 modulo 8, into values: odd holds the steps of the
+// odd n, twice and fourfold φ of n/2 and n/4 for the n with one or two factors
+// 2, and octets φ of the n divisible by 8.
+func addSteps[T word](values *[8 * blockOctets]int64, w int64, odd *[4 * blockOctets]T, twice *[2 * blockOctets]T,
+	fourfold *[blockOctets]T, octets *[blockOctets]int64) {
+	for i := range blockOctets {
+		w += int64(odd[4*i])
+		values[8*i] = w
+		w += int64(twice[2*i])
+		values[8*i+1] = w
+		w += int64(odd[4*i+1])
+		values[8*i+2] = w
+		w += int64(fourfold[i]) << 1
+		values[8*i+3] = w
+		w += int64(odd[4*i+2])
+		values[8*i+4] = w
+		w += int64(twice[2*i+1])
+		values[8*i+5] = w
+		w += int64(odd[4*i+3])
+		values[8*i+6] = w
+		w += octets[i]
+		values[8*i+7] = w
 	}
 }
