@@ -131,7 +131,7 @@ func (f *flight) land() {
 }
 
 // drainFor is how long answers under way may take when the server stops.
-const drainFor = 3 * time.Second
+const drainFor = 2 * time.Second
 
 // ServeHTTP lets a request through the guard to its handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

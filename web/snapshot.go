@@ -117,6 +117,7 @@ type SweepView struct {
 
 	Disputes []jobs.Dispute
 	heat     *heatSource // nil before the ledger was read
+	caught   bool        // Result was as far as the ledger at least once
 }
 
 // TaskView is one task that is given out.

@@ -49,6 +49,7 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 			w.Result, w.Trouble = s.view.Result, s.view.Trouble
 		}
 		w.Summing = s.ledger != nil && int64(w.Result.Done) < s.layout.prefix(s.ledger)
+		w.caught = s.ledger != nil && (!w.Summing || s.view != nil && s.view.caught)
 		s.view = w
 		v.Sweeps = append(v.Sweeps, w)
 		v.Values += w.Values
