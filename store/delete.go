@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/nsweep/nsweep/jobs"
 )
@@ -27,8 +30,11 @@ func (s *Store) Delete(ctx context.Context, id jobs.RunID) error {
 // trusted to build a pattern for deletion from.
 var gravePattern = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]{0,63})\.([A-Za-z0-9]{1,32})$`)
 
-// Bury removes the keys of epochs whose manifests are gone. It looks at every
-// key of the server, in small steps, when there is such an epoch, else at none.
+// Bury removes the keys of epochs that were deleted or replaced. It looks at
+// every key of the server, in small steps, when there is such an epoch, else at
+// none. An epoch that has its name and its manifest is alive, whatever the list
+// of graves says: a Redis that lost the end of its append-only file may have
+// the one without the other.
 func (s *Store) Bury(ctx context.Context) error {
 	graves, err := s.client.SMembers(ctx, keyGraves).Result()
 	if err != nil {
@@ -37,7 +43,11 @@ func (s *Store) Bury(ctx context.Context) error {
 	for _, g := range graves {
 		m := gravePattern.FindStringSubmatch(g)
 		if m != nil {
-			err = s.unlinkAll(ctx, keysOf(jobs.RunID{Name: m[1], Epoch: m[2]}))
+			id := jobs.RunID{Name: m[1], Epoch: m[2]}
+			var alive bool
+			if alive, err = s.alive(ctx, id); err == nil && !alive {
+				err = s.unlinkAll(ctx, keysOf(id))
+			}
 		}
 		if err == nil {
 			err = s.client.SRem(ctx, keyGraves, g).Err()
@@ -47,6 +57,17 @@ func (s *Store) Bury(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// alive reports whether an epoch has its name and its manifest.
+func (s *Store) alive(ctx context.Context, id jobs.RunID) (bool, error) {
+	pipe := s.client.TxPipeline()
+	epoch := pipe.HGet(ctx, keyRuns, id.Name)
+	there := pipe.Exists(ctx, keysOf(id).manifest())
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return false, err
+	}
+	return epoch.Val() == id.Epoch && there.Val() == 1, nil
 }
 
 // unlinkAll removes every key of an epoch, batch by batch.

@@ -29,9 +29,7 @@ local number = redis.call('HINCRBY', KEYS[2], name, 1)
 redis.call('HSET', KEYS[3], 'state', 'running', 'reason', '', 'rev', ARGV[5], 'number', number,
   'created', created, 'manifest', ARGV[4])
 for i = 6, #ARGV, 2 do redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1]) end
-redis.call('HSET', KEYS[1], name, epoch)
-if old ~= '' then
-  redis.call('DEL', KEYS[5])
-  redis.call('SADD', KEYS[4], name .. '.' .. old)
-end
+if old ~= '' then redis.call('SADD', KEYS[4], name .. '.' .. old) end
+redis.call('HSET', KEYS[1], name, epoch) -- the step that counts
+if old ~= '' then redis.call('DEL', KEYS[5]) end
 return { 'ok', tostring(number), created }

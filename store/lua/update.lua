@@ -74,15 +74,20 @@ for _, s in ipairs(sweeps) do
   end
 end
 
+-- One command changes the plan, so that no half of it can ever be there.
+local fields = { 'state', 'running', 'reason', '', 'rev', ARGV[2], 'manifest', ARGV[3] }
+local planned = {}
+for _, s in ipairs(sweeps) do
+  planned['plan:' .. s.name] = true
+  for _, v in ipairs({ 'plan:' .. s.name, s.plan, 'identity:' .. s.name, s.identity, 'chunks:' .. s.name, s.chunks }) do
+    fields[#fields + 1] = v
+  end
+end
+redis.call('HSET', KEYS[1], unpack(fields))
+redis.call('HDEL', KEYS[1], 'result')
 -- A sweep that left the plan loses its plan, so that it takes no commits, but
 -- keeps its identity and its values for the day it comes back.
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if string.sub(field, 1, 5) == 'plan:' then redis.call('HDEL', KEYS[1], field) end
+  if string.sub(field, 1, 5) == 'plan:' and not planned[field] then redis.call('HDEL', KEYS[1], field) end
 end
-for _, s in ipairs(sweeps) do
-  redis.call('HSET', KEYS[1], 'plan:' .. s.name, s.plan, 'identity:' .. s.name, s.identity,
-    'chunks:' .. s.name, s.chunks)
-end
-redis.call('HSET', KEYS[1], 'state', 'running', 'reason', '', 'rev', ARGV[2], 'manifest', ARGV[3])
-redis.call('HDEL', KEYS[1], 'result')
 return { 'ok' }

@@ -249,7 +249,8 @@ func testGraves(t *testing.T, s *store.Store) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Create(f.ctx, jobs.Manifest{ID: jobs.RunID{Name: "else"}, Sweeps: f.run.Sweeps}); err != nil {
+	other, err := s.Create(f.ctx, jobs.Manifest{ID: jobs.RunID{Name: "else"}, Sweeps: f.run.Sweeps})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if keys := keysWith(t, s, f.run.ID.Epoch); len(keys) != 0 {
@@ -260,6 +261,16 @@ func testGraves(t *testing.T, s *store.Store) {
 	}
 	if v, err := c.Get(f.ctx, "nonsense-kept").Result(); err != nil || v != "x" {
 		t.Fatalf("an entry that is no epoch was used as a pattern: %q, %v", v, err)
+	}
+	// A grave of a run that is alive is a mistake.
+	if err := c.SAdd(f.ctx, "nsweep:graves", other.ID.String()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Bury(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(f.ctx, "else"); err != nil {
+		t.Fatalf("a living run was buried: %v", err)
 	}
 }
 
