@@ -3,9 +3,12 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -83,5 +86,62 @@ func TestBundleReproduces(t *testing.T) {
 		if string(a) != string(b) {
 			t.Errorf("bundles differ:\n%s\n%s", a, b)
 		}
+	}
+}
+
+func TestPlot(t *testing.T) {
+	dir := t.TempDir()
+	call(t, dir, nil, codeDone, "run")
+	for _, args := range []string{
+		"plot euler hopping -o m.svg", "plot euler hopping --kind cubes -o c.png", "plot euler hopping --kind groups -o t.svg --range 1..200 --dark",
+		"plot euler bezout --kind square -o w.svg",
+	} {
+		call(t, dir, nil, codeDone, strings.Fields(args)...)
+	}
+	svg, err := os.ReadFile(filepath.Join(dir, "m.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<svg", "M(n)", "run euler, sweep hopping", "</svg>"} {
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("no %q in the picture", want)
+		}
+	}
+	for _, args := range []string{"plot euler hopping", "plot euler hopping -o m.svg", "plot euler hopping -o m.gif", "plot euler hopping --kind x -o y.svg",
+		"plot euler bezout --kind groups -o g.svg", "plot euler hopping -o z.svg --range 9..1"} {
+		call(t, dir, nil, codeUsage, strings.Fields(args)...)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.part")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestServe: the page of a finished run, the refusal of a public address
+// without token, and the health of the process.
+func TestServe(t *testing.T) {
+	dir := t.TempDir()
+	call(t, dir, nil, codeDone, "run")
+	_, errs := call(t, dir, nil, codeUsage, "serve", "--listen", "0.0.0.0:0")
+	if !strings.Contains(errs, "--token-file") {
+		t.Errorf("says %s", errs)
+	}
+	p := cli(t, dir, nil, "serve", "--listen", "127.0.0.1:0")
+	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`)
+	until(t, "the address", func() bool { return url.MatchString(p.err.String()) })
+	base := url.FindString(p.err.String())
+	for path, want := range map[string]string{"": "euler", "run/euler": "hopping", "metrics": "nsweep_", "healthz": ""} {
+		until(t, path, func() bool {
+			resp, err := http.Get(base + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			return err == nil && resp.StatusCode == http.StatusOK && strings.Contains(string(body), want)
+		})
+	}
+	p.cmd.Process.Signal(os.Interrupt)
+	if code := p.wait(); code != codeDone {
+		t.Errorf("exit code %d", code)
 	}
 }

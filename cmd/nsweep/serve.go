@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/hibiken/asynq"
+	"github.com/spf13/cobra"
+
+	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
+	"github.com/nsweep/nsweep/web"
+)
+
+var _ web.Store = (*opened)(nil)
+
+// pageOptions are the flags about the dashboard.
+type pageOptions struct {
+	listen, tokenFile string
+	hosts             []string
+	readOnly          bool
+}
+
+const defaultListen = "127.0.0.1:8391"
+
+func (o *pageOptions) register(c *cobra.Command, listen string) {
+	f := c.Flags()
+	f.StringVar(&o.listen, "listen", listen, "address of the page")
+	f.StringVar(&o.tokenFile, "token-file", "", "file with the token that viewers must know (NSWEEP_DASHBOARD_TOKEN); needed beyond 127.0.0.1")
+	f.StringSliceVar(&o.hosts, "host", nil, "name by which the page may be addressed, beside IP addresses and localhost")
+	f.BoolVar(&o.readOnly, "read-only", false, "no buttons")
+}
+
+func (a *app) serveCmd() *cobra.Command {
+	var o pageOptions
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Show the runs of a store on a live page",
+		Long: `Serves a page with the runs of a store: progress and time left, sums and
+checkpoints as they come, a map of the cells, plots, workers, failures and buttons
+to pause, resume, cancel and retry. Also /metrics for Prometheus, /healthz and
+/readyz. It listens on this machine only unless a token is given.`,
+		Example: `  nsweep serve
+  nsweep serve --redis redis://redis.lan:6379/0 --read-only
+  nsweep serve --listen 0.0.0.0:8391 --token-file /etc/nsweep/token --host nsweep.lan`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+	}
+	o.register(c, defaultListen)
+	return c
+}
+
+func (a *app) serve(ctx context.Context, o pageOptions) (err error) {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	st, err := a.open(ctx, s, share)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	page, err := a.newPage(st, o)
+	if err != nil {
+		return err
+	}
+	return page(ctx)
+}
+
+// newPage returns a function that serves the dashboard until its context ends.
+// It listens already when it returns.
+func (a *app) newPage(st *opened, o pageOptions) (func(context.Context) error, error) {
+	token, err := dashboardToken(o.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	inspector := asynq.NewInspectorFromRedisClient(st.Client())
+	srv, err := web.New(web.Options{
+		Store: st, Engines: a.reg, Version: version(), Token: token, Hosts: o.hosts, ReadOnly: o.readOnly,
+		Plot: a.plotFor(st), Kinds: a.plotKinds, Log: a.log(),
+		QueueDepth: func(context.Context) (map[string]int, error) { return queueDepth(inspector) },
+	})
+	if err != nil {
+		return nil, coded(codeUsage, err)
+	}
+	ln, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", o.listen, err)
+	}
+	if token == "" && !web.Loopback(ln) {
+		ln.Close()
+		return nil, usagef("--listen %s can be reached from other machines: give a --token-file of at least %d characters", o.listen, web.MinToken)
+	}
+	fmt.Fprintf(a.err, "dashboard on http://%s/\n", ln.Addr())
+	return func(ctx context.Context) error { return srv.Run(ctx, ln) }, nil
+}
+
+// dashboardToken reads the token from the environment or a file, never from a
+// flag, which every user of a machine can see.
+func dashboardToken(file string) (string, error) {
+	if file == "" {
+		return os.Getenv("NSWEEP_DASHBOARD_TOKEN"), nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", usagef("--token-file: %v", err)
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(line), nil
+}
+
+// plotKinds lists the pictures that make sense for a sweep.
+func (a *app) plotKinds(s jobs.Sweep) []web.Plot {
+	var out []web.Plot
+	symbol := "f(n)"
+	if e, err := a.reg.Get(s.Engine); err == nil {
+		symbol = e.Info().Symbol
+	}
+	hide := map[report.PlotKind]bool{report.PlotSquare: s.Engine == "hopping", report.PlotDeviation: s.Engine == "hopping",
+		report.PlotCubes: s.Engine == "bezout", report.PlotHistogram: s.Engine == "bezout", report.PlotRatio: s.Engine == "bezout"}
+	if s.Keep == jobs.KeepSums {
+		return nil
+	}
+	for _, k := range report.PlotKinds {
+		if !hide[k.Kind] {
+			out = append(out, web.Plot{Kind: string(k.Kind), Title: strings.ReplaceAll(k.Doc, "f(n)", symbol)})
+		}
+	}
+	return out
+}
+
+// queueDepth counts the tasks that wait in each queue.
+func queueDepth(i *asynq.Inspector) (map[string]int, error) {
+	queues, err := i.Queues()
+	if err != nil {
+		return nil, err
+	}
+	depth := map[string]int{}
+	for _, q := range queues {
+		info, err := i.GetQueueInfo(q)
+		if errors.Is(err, asynq.ErrQueueNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		depth[q] = info.Pending + info.Scheduled + info.Retry
+	}
+	return depth, nil
+}
