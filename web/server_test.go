@@ -470,3 +470,12 @@ func TestRunEnds(t *testing.T) {
 		t.Errorf("it took %s", d)
 	}
 }
+
+func values(t testing.TB, query string) url.Values {
+	t.Helper()
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
