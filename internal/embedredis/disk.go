@@ -57,13 +57,22 @@ type disk struct {
 // openDisk opens the file. Another owner has a moment to let go of it.
 func openDisk(dir string, maxSize int) (*disk, error) {
 	path := filepath.Join(dir, dbFile)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout: 300 * time.Millisecond, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize,
+	var db *bbolt.DB
+	err := guarded(path, func() (err error) {
+		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
+			Timeout: 300 * time.Millisecond, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize,
+		})
+		return err
 	})
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		e := &InUseError{Dir: dir}
 		e.Owner, e.PID = readOwner(dir)
 		return nil, e
+	}
+	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
+		if errors.Is(err, damage) {
+			return nil, &DamagedError{Path: path, Why: err.Error()}
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the data file %s: %w", path, err)
@@ -76,6 +85,10 @@ func (d *disk) close() error { return d.bolt.Close() }
 // load fills an empty database. Keys that are no longer to be kept are left
 // out, and removed by the next write.
 func (d *disk) load(db *miniredis.RedisDB, persist func(string) bool) error {
+	return guarded(d.bolt.Path(), func() error { return d.loadPages(db, persist) })
+}
+
+func (d *disk) loadPages(db *miniredis.RedisDB, persist func(string) bool) error {
 	var drop [][]byte
 	err := d.bolt.View(func(tx *bbolt.Tx) error {
 		meta, keys := tx.Bucket(bucketMeta), tx.Bucket(bucketKeys)

@@ -111,6 +111,12 @@ func (s *Server) openDir() error {
 	if err == nil {
 		err = d.load(s.mini.DB(0), s.opts.Persist)
 	}
+	var damaged *DamagedError
+	if errors.As(err, &damaged) {
+		// Closing may fault as well; the process is about to end, and with it the
+		// lock.
+		return err
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("load the data in %s: %w", dir, err), d.close())
 	}
