@@ -183,7 +183,7 @@ func (f *Feeder) load(ctx context.Context) error {
 			return err
 		}
 		ln := &lane{sweep: s, plan: newPlanner(s, f.model, l)}
-		ln.plan.aloneAfter = max(f.opts.MaxDeaths-1, 1)
+		ln.plan.aloneAfter, ln.plan.maxCells = max(f.opts.MaxDeaths-1, 1), f.opts.MaxCells
 		if ln.total, err = f.model.Open(s, jobs.NewLedger(s.Cells())); err != nil {
 			return jobs.Lasting(err)
 		}

@@ -81,6 +81,8 @@ type Options struct {
 	// PerSlot × slots), 64 and 4. Fewer are outstanding when they hold work for
 	// more than 10 s, more when they take no time at all.
 	MinWindow, PerSlot int
+	// MaxCells bounds the cells in one task, 8192.
+	MaxCells int64
 	// MaxAttempts is how often cells are tried whose engine returns an error, 3.
 	MaxAttempts int
 	// MaxDeaths is how many workers may fall silent over a cell, 5.
@@ -112,6 +114,9 @@ func (o *Options) defaults() {
 		if *d.v == 0 {
 			*d.v = d.def
 		}
+	}
+	if o.MaxCells == 0 {
+		o.MaxCells = maxCells
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -49,12 +49,13 @@ type planner struct {
 	taken spans     // cells that are given out, given back or failed
 	held  map[int64]bool
 
-	aloneAfter int // deaths after which a task is computed alone
+	aloneAfter int   // deaths after which a task is computed alone
+	maxCells   int64 // in one task
 }
 
 func newPlanner(s jobs.Sweep, m *Model, l *jobs.Ledger) *planner {
 	first, _ := s.Cells()
-	return &planner{sweep: s, model: m, ledger: l, cell: first, held: map[int64]bool{}, aloneAfter: math.MaxInt}
+	return &planner{sweep: s, model: m, ledger: l, cell: first, held: map[int64]bool{}, aloneAfter: math.MaxInt, maxCells: maxCells}
 }
 
 // hold marks the stretch as not to be given out.
@@ -177,7 +178,7 @@ func (p *planner) nextCells(want float64) (stretch, float64, error) {
 	}
 	s := stretch{first: i, last: i}
 	begin, _ := p.sweep.Cell(i)
-	limit := min(p.ledger.NextDone(i), p.taken.start(i), i+maxCells, last)
+	limit := min(p.ledger.NextDone(i), p.taken.start(i), i+p.maxCells, last)
 	run, start := 0.0, 0.0
 	for s.last < limit {
 		c, _ := p.sweep.Cell(s.last)

@@ -18,7 +18,7 @@ func extraEngines() []engine.Engine {
 		Version: int(envInt("NSWEEP_TOY_VERSION")), Cell: envInt("NSWEEP_TOY_CELL"), PerCell: perCell,
 		Deaf: os.Getenv("NSWEEP_TOY_DEAF") != "", FailAt: envInt("NSWEEP_TOY_FAIL_AT"), PanicAt: envInt("NSWEEP_TOY_PANIC_AT"),
 		KillAt: envInt("NSWEEP_TOY_KILL_AT"), WrongEvery: envInt("NSWEEP_TOY_WRONG_EVERY"),
-		Ballast: envInt("NSWEEP_TOY_BALLAST"),
+		Ballast: envInt("NSWEEP_TOY_BALLAST"), FailEvery: envInt("NSWEEP_TOY_FAIL_EVERY"),
 	})}
 }
 
@@ -29,3 +29,9 @@ func envInt(name string) int64 {
 
 // speedup divides the intervals of heartbeats and locks.
 func speedup() int { return max(1, int(envInt("NSWEEP_TEST_SPEEDUP"))) }
+
+// taskCells bounds the cells in a task.
+func taskCells() int64 { return envInt("NSWEEP_TEST_TASK_CELLS") }
+
+// testTable tells processes apart as if they were on different machines.
+func testTable() string { return os.Getenv("NSWEEP_TEST_MACHINE") }

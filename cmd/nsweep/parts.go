@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -45,19 +47,32 @@ func self(slots int) jobs.Worker {
 	var b [4]byte
 	rand.Read(b[:]) // never fails since Go 1.24
 	return jobs.Worker{
-		ID: fmt.Sprintf("%s:%d:%s", host, os.Getpid(), hex.EncodeToString(b[:])), Host: host, PID: os.Getpid(), Slots: slots,
+		ID: fmt.Sprintf("%s:%d:%s%s", host, os.Getpid(), processTable(), hex.EncodeToString(b[:])), Host: host, PID: os.Getpid(), Slots: slots,
 	}
 }
+
+// processTable names, in 8 characters, the table that this process' number is
+// from: this start of this machine and this container. It is empty where the
+// system does not tell. A host's name does not do: machines and containers that
+// share one are common, and a process of another table would look dead.
+var processTable = sync.OnceValue(func() string {
+	boot, err1 := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	namespace, err2 := os.Readlink("/proc/self/ns/pid")
+	if err1 != nil || err2 != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(string(boot) + namespace + testTable()))
+	return hex.EncodeToString(sum[:4])
+})
 
 // deadHere reports whether the worker was a process of this machine that is
 // gone. It spares a run that is started again after a kill the wait for the
 // silence of its own past.
 func deadHere(worker string) bool {
-	host, rest, _ := strings.Cut(worker, ":")
-	text, _, _ := strings.Cut(rest, ":")
+	_, rest, _ := strings.Cut(worker, ":")
+	text, tail, _ := strings.Cut(rest, ":")
 	pid, err := strconv.Atoi(text)
-	here, herr := os.Hostname()
-	if err != nil || herr != nil || pid <= 0 || host != here {
+	if err != nil || pid <= 0 || processTable() == "" || !strings.HasPrefix(tail, processTable()) {
 		return false
 	}
 	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
@@ -109,7 +124,7 @@ func (a *app) newService(st *opened, owner string, model *scheduler.Model, onPro
 		NewChecker: func(run jobs.Run) scheduler.Checker { return newChecker(st.Store, run) },
 		Options: scheduler.Options{
 			Owner: owner, SilenceAfter: t.silence, LookupAfter: t.lookup, Grace: t.grace, LeadFor: t.lead,
-			Dead: deadHere, OnProgress: onProgress, Log: a.log(),
+			MaxCells: taskCells(), Dead: deadHere, OnProgress: onProgress, Log: a.log(),
 		},
 	}
 }

@@ -26,6 +26,8 @@ type Options struct {
 	// FailAt, PanicAt and KillAt are the n at which it returns an error, panics,
 	// or kills its process; 0 for none.
 	FailAt, PanicAt, KillAt int64
+	// FailEvery makes every so manieth n fail.
+	FailEvery int64
 	// Ballast is how many bytes of memory it holds and has touched.
 	Ballast int64
 	// WrongEvery makes every so manieth value wrong.
@@ -105,6 +107,9 @@ func (e *Engine) Compute(ctx context.Context, w engine.Work, s engine.Sink) erro
 				panic(fmt.Sprintf("told to panic at n = %d", n))
 			case e.o.KillAt:
 				syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			if e.o.FailEvery > 0 && n <= prompt && n%e.o.FailEvery == 0 {
+				return fmt.Errorf("told to fail at n = %d", n)
 			}
 			v := Value(n, w.Params["factor"])
 			if e.o.WrongEvery > 0 && n%e.o.WrongEvery == 0 {
