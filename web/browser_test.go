@@ -158,6 +158,13 @@ func (b *browser) verify() {
 	}
 }
 
+// expect lets the browser complain about something.
+func (b *browser) expect(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected = append(b.expected, part)
+}
+
 // within bounds one step.
 func (b *browser) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.ctx, 30*time.Second)
