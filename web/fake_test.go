@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -118,7 +119,8 @@ func (r *fakeRun) give(f *fakeStore, worker, sweep string, lo, hi int64, fractio
 
 func (f *fakeStore) worker(id string, slots int) jobs.Worker {
 	now := f.clock().UnixMilli()
-	w := jobs.Worker{ID: id, Host: id, PID: 4711, Slots: slots, Queues: []string{"toy@1"}, StartedMs: now - 60_000, AtMs: now}
+	host, _, _ := strings.Cut(id, ":")
+	w := jobs.Worker{ID: id, Host: host, PID: 4711, Slots: slots, Queues: []string{"toy@1"}, StartedMs: now - 60_000, AtMs: now}
 	f.workers = append(f.workers, w)
 	return w
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nsweep/nsweep/aggregator"
+	"github.com/nsweep/nsweep/jobs"
 	"github.com/nsweep/nsweep/report"
 )
 
@@ -26,6 +28,19 @@ func group(n int64) string {
 		b.WriteByte(digits[i])
 	}
 	return b.String()
+}
+
+var longNumber = regexp.MustCompile(`\d{4,}`)
+
+// setText writes the n of a sweep with groups of digits.
+func setText(s jobs.Set) string {
+	return longNumber.ReplaceAllStringFunc(s.String(), func(digits string) string {
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
+			return digits
+		}
+		return group(n)
+	})
 }
 
 // digits marks groups of three digits so that the style sheet can set them

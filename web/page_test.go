@@ -283,7 +283,7 @@ func TestEverybody(t *testing.T) {
 	for _, size := range []struct {
 		name       string
 		wide, high int64
-	}{{"wide", 1280, 900}, {"middle", 800, 900}, {"narrow", 360, 740}} {
+	}{{"wide", 1280, 1700}, {"middle", 800, 900}, {"narrow", 360, 740}} {
 		b.size(size.wide, size.high)
 		for _, scheme := range []string{"light", "dark"} {
 			b.scheme(scheme)

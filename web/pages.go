@@ -33,10 +33,11 @@ var functions = template.FuncMap{
 	"group": group, "digits": digits, "percent": percent, "width": width, "rate": rate, "span": spanText,
 	"plural": plural, "letter": letter, "sumName": sumName, "checkName": checkName, "firstLine": firstLine, "short": short,
 	"spark": sparkline, "describe": describe, "title": title, "int": func(n aggregator.Int) int64 { return int64(n) },
-	"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"clock": func(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" },
-	"ms":    func(ms int64) time.Time { return time.UnixMilli(ms) },
-	"hex":   func(n uint32) string { return fmt.Sprintf("%08x", n) },
+	"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" },
+	"ms":      func(ms int64) time.Time { return time.UnixMilli(ms) },
+	"hex":     func(n uint32) string { return fmt.Sprintf("%08x", n) },
+	"setText": setText,
 	"failed": func(f jobs.Failure) string {
 		return describe(TaskView{Lo: f.Lo, Hi: f.Hi, Points: f.Points})
 	},
