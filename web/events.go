@@ -37,13 +37,13 @@ func differences(old, s *Snapshot) []Event {
 	}
 	workers := func(w WorkerView) string { return w.ID }
 	for _, w := range gone(s.Workers, old.Workers, workers) {
-		say("", "joined", "worker %s joined with %s", w.ID, plural(w.Slots, "slot"))
+		say("", "joined", "worker %s joined with %s", shortWorker(w.ID), plural(w.Slots, "slot"))
 	}
 	for _, w := range gone(old.Workers, s.Workers, workers) {
 		if w.Silent > 30*time.Second {
-			say("", "left", "worker %s fell silent", w.ID)
+			say("", "left", "worker %s fell silent", shortWorker(w.ID))
 		} else {
-			say("", "left", "worker %s left", w.ID)
+			say("", "left", "worker %s left", shortWorker(w.ID))
 		}
 	}
 	for _, r := range old.Runs {
@@ -101,7 +101,7 @@ func runDifferences(old, r *RunView) []Event {
 		return out
 	}
 	if old.Leader != r.Leader && r.Leader != "" && old.read {
-		say("plan", "%s leads run %s", r.Leader, r.ID.Name)
+		say("plan", "%s leads run %s", shortWorker(r.Leader), r.ID.Name)
 	}
 	again := gone(retries(r), retries(old), func(k TaskView) string { return k.ID })
 	for _, k := range firstN(again, maxAlike) {

@@ -94,8 +94,10 @@ func spanText(d time.Duration) string {
 		return fmt.Sprintf("%.0f years", d.Hours()/24/365)
 	case d > 48*time.Hour:
 		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	case d > 10*time.Second:
+	case d >= time.Minute:
 		return report.Duration(d.Round(time.Second))
+	case d > 10*time.Second:
+		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return report.Duration(d)
 }
@@ -180,6 +182,15 @@ func short(s string, n int) string {
 		return s
 	}
 	return string(r[:n-1]) + "…"
+}
+
+// shortWorker drops the random part of a worker's name, which the title shows.
+func shortWorker(id string) string {
+	parts := strings.SplitN(id, ":", 3)
+	if len(parts) < 3 {
+		return id
+	}
+	return parts[0] + ":" + parts[1]
 }
 
 func firstLine(s string) string {

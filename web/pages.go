@@ -37,7 +37,7 @@ var functions = template.FuncMap{
 	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" },
 	"ms":      func(ms int64) time.Time { return time.UnixMilli(ms) },
 	"hex":     func(n uint32) string { return fmt.Sprintf("%08x", n) },
-	"setText": setText,
+	"setText": setText, "worker": shortWorker,
 	"failed": func(f jobs.Failure) string {
 		return describe(TaskView{Lo: f.Lo, Hi: f.Hi, Points: f.Points})
 	},

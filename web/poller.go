@@ -163,15 +163,21 @@ func (p *poller) follow(ctx context.Context, run jobs.Run, now time.Time, watche
 	}
 	turned := t.run.State != run.State
 	t.adopt(run)
-	var err error
-	switch {
-	case watched, t.active() && (fresh || turned || now.Sub(t.readAt) >= p.o.IdlePace):
-		err = t.read(ctx, p.o, now)
-	case fresh, turned, now.Sub(t.lightAt) >= ledgerAge:
-		err = t.light(ctx, p.o.Store, now)
+	if turned {
+		// The last cells came just before: what was read is not the end.
+		t.expire()
 	}
-	if err != nil {
-		return nil, err
+	full := watched || t.active() && (fresh || turned || now.Sub(t.readAt) >= p.o.IdlePace)
+	if !full && (fresh || turned || now.Sub(t.lightAt) >= ledgerAge) {
+		if err := t.light(ctx, p.o.Store, now); err != nil {
+			return nil, err
+		}
+		full = t.behind()
+	}
+	if full {
+		if err := t.read(ctx, p.o, now); err != nil {
+			return nil, err
+		}
 	}
 	return t.view(p, now, watched, workers, clock), nil
 }

@@ -182,10 +182,22 @@ func TestLedgersAreReadWithMeasure(t *testing.T) {
 	if f.reads != 3 {
 		t.Fatalf("%d reads, want 3", f.reads)
 	}
+	// The last cells of a run that ends are seen, though nobody looks any more.
+	s.look(time.Minute)
+	r.finish("s", 0, 20)
+	r.State = jobs.Complete
+	if v := s.look(time.Second).Run("r"); f.reads != 5 || v.Cells.Done != 20 || v.Cells.Open != 0 || v.Share != 1 {
+		t.Fatalf("%d reads, want 5; of a complete run %+v are seen", f.reads, v.Cells)
+	}
+	s.look(time.Second)
+	s.look(time.Minute)
+	if f.reads != 5 {
+		t.Fatalf("a complete run is read again and again")
+	}
 	s.hub.look("ended")
 	s.look(time.Second)
-	if f.reads != 4 || s.hub.current().Run("ended").Sweeps[0].heat == nil {
-		t.Fatalf("%d reads, want 4: of the ended run that is looked at", f.reads)
+	if f.reads != 6 || s.hub.current().Run("ended").Sweeps[0].heat == nil {
+		t.Fatalf("%d reads, want 6: of the ended run that is looked at", f.reads)
 	}
 }
 

@@ -84,6 +84,18 @@ func (t *tracker) adopt(run jobs.Run) {
 // active reports whether work may be going on.
 func (t *tracker) active() bool { return t.run.State == jobs.Running || t.run.State == jobs.Paused }
 
+// expire has all ledgers read anew with the next look.
+func (t *tracker) expire() {
+	for _, s := range t.sweeps {
+		s.readAt = time.Time{}
+	}
+}
+
+// behind reports whether a ledger was read that the counters have left.
+func (t *tracker) behind() bool {
+	return t.deep && slices.ContainsFunc(t.sweeps, func(s *sweepTrack) bool { return s.readAt.IsZero() || t.counts[s.Name] != s.seen })
+}
+
 // light reads the counters alone.
 func (t *tracker) light(ctx context.Context, st Store, now time.Time) (err error) {
 	if t.counts, err = st.Counts(ctx, t.run.ID); err != nil {
