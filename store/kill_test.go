@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -27,6 +28,14 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(killDir); dir != "" {
 		fmt.Fprintln(os.Stderr, commitForever(dir))
 		os.Exit(1)
+	}
+	if os.Getenv("NSWEEP_SOAK") == "" {
+		// Every round of the random tests talks to a server; a flag on the
+		// command line goes before this.
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -289,7 +289,7 @@ func testPoints(t *testing.T, s *store.Store) {
 }
 
 func testRecords(t *testing.T, s *store.Store) {
-	w := Sweep(t, "s", jobs.KeepSums, 31, 406_021)
+	w := Sweep(t, "s", jobs.KeepSums, 190_031, 220_021)
 	f := newRun(t, s, w)
 	first, last := w.Cells()
 	f.commit(f.commitOf(4000, 4200), jobs.Committed{Stored: 200}) // over a border of chunks
