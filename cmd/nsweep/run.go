@@ -26,6 +26,7 @@ type runOptions struct {
 func (a *app) runCmd() *cobra.Command {
 	var o runOptions
 	var l limits
+	var page pageOptions
 	c := &cobra.Command{
 		Use:   "run [FILE]",
 		Short: "Plan, compute, sum up and check an experiment in this process",
@@ -46,16 +47,19 @@ for 10 s.`,
   nsweep run overnight
   nsweep run my.yaml --set sweeps.hopping.n.to=5000
   nsweep run my.yaml --until 07:00 --nice 10
+  nsweep run overnight --dashboard    with a live page on http://127.0.0.1:8391/
   nsweep run my.yaml --redis redis://127.0.0.1:6379/0
   nsweep run my.yaml --fresh          start anew, deleting what is stored`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: experimentArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runExperiment(cmd.Context(), first(args), o, l)
+			return a.runExperiment(cmd.Context(), first(args), o, l, page)
 		},
 	}
 	o.register(c)
 	l.register(c)
+	c.Flags().BoolVar(&page.on, "dashboard", false, "show the run on a live page while it lasts")
+	page.register(c, defaultListen)
 	return c
 }
 
@@ -95,7 +99,7 @@ func (a *app) load(file string, sets []string) (*config.Experiment, []jobs.Sweep
 	return e, sweeps, nil
 }
 
-func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l limits) (err error) {
+func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l limits, page pageOptions) (err error) {
 	e, sweeps, err := a.load(file, o.sets)
 	if err != nil {
 		return err
@@ -114,18 +118,20 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	en, err := ensureRun(ctx, st, e.Name, sweeps, o.fresh)
-	if err != nil {
-		return err
-	}
-	a.announce(st, en)
-	if !en.done {
-		a.announceEnd(p.end)
-		if err := a.carryOut(ctx, st, en, slots(e.Workers), l.drain); err != nil {
+	return a.withPage(ctx, st, page, func() error {
+		en, err := ensureRun(ctx, st, e.Name, sweeps, o.fresh)
+		if err != nil {
 			return err
 		}
-	}
-	return a.conclude(ctx, st, en, o.json)
+		a.announce(st, en)
+		if !en.done {
+			a.announceEnd(p.end)
+			if err := a.carryOut(ctx, st, en, slots(e.Workers), l.drain); err != nil {
+				return err
+			}
+		}
+		return a.conclude(ctx, st, en, o.json)
+	})
 }
 
 // announce says on standard error what is about to happen.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/hibiken/asynq"
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ var _ web.Store = (*opened)(nil)
 
 // pageOptions are the flags about the dashboard.
 type pageOptions struct {
+	on     bool // of run: show the page
 	listen, tokenFile string
 	hosts             []string
 	readOnly          bool
@@ -97,6 +99,25 @@ func (a *app) newPage(st *opened, o pageOptions) (func(context.Context) error, e
 	}
 	fmt.Fprintf(a.err, "dashboard on http://%s/\n", ln.Addr())
 	return func(ctx context.Context) error { return srv.Run(ctx, ln) }, nil
+}
+
+// withPage calls f while the dashboard is served, if that is wanted.
+func (a *app) withPage(ctx context.Context, st *opened, o pageOptions, f func() error) error {
+	if !o.on {
+		return f()
+	}
+	page, err := a.newPage(st, o)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	var pageErr error
+	wg.Go(func() { pageErr = page(ctx) })
+	err = f()
+	stop()
+	wg.Wait()
+	return errors.Join(err, pageErr)
 }
 
 // dashboardToken reads the token from the environment or a file, never from a
