@@ -21,7 +21,7 @@ var _ web.Store = (*opened)(nil)
 
 // pageOptions are the flags about the dashboard.
 type pageOptions struct {
-	on     bool // of run: show the page
+	on                bool // of run: show the page
 	listen, tokenFile string
 	hosts             []string
 	readOnly          bool
