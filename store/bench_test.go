@@ -88,6 +88,33 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
+// BenchmarkAgain commits 2^20 values that are stored already.
+func BenchmarkAgain(b *testing.B) {
+	const n = 1 << 20
+	for _, server := range []string{"redis", "embedded"} {
+		b.Run("u32/"+server, func(b *testing.B) {
+			s := openBench(b, server)
+			ctx := context.Background()
+			w, cells := filled(n, gridM)
+			run, err := s.Create(ctx, jobs.Manifest{ID: jobs.RunID{Name: "r"}, Sweeps: []jobs.Sweep{w}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			c := jobs.Commit{Run: run.ID, Sweep: "s", Keep: jobs.KeepValues, Cells: cells}
+			if _, err := s.Commit(ctx, c); err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(4 * n)
+			for b.Loop() {
+				if got, err := s.Commit(ctx, c); err != nil || got.Same != len(cells) {
+					b.Fatal(got, err)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mvalues/s")
+		})
+	}
+}
+
 // BenchmarkRead reads 2^20 stored values a round.
 func BenchmarkRead(b *testing.B) {
 	const n = 1 << 20

@@ -76,4 +76,10 @@ return commit({
   all = function()
     for b = 1, blocks do write(b, off[b], data(b)) end
   end,
+  equal = function()
+    for b = 1, blocks do
+      if redis.call('GETRANGE', KEYS[6 + b], off[b], off[b] + #data(b) - 1) ~= data(b) then return false end
+    end
+    return true
+  end,
 }, false)
