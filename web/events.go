@@ -143,7 +143,7 @@ func retries(r *RunView) []TaskView {
 
 func checkDifferences(r *RunView, was, s *SweepView) []Event {
 	var out []Event
-	if !was.caught {
+	if was.Summing || was.heat == nil {
 		return nil // it was met at some time before, which is not known
 	}
 	for i, c := range s.Result.Checkpoints {

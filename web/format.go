@@ -205,7 +205,7 @@ func sparkline(values []float64) string {
 	for _, v := range values {
 		top = max(top, v)
 	}
-	if len(values) < 2 || top == 0 {
+	if len(values) < 6 || top == 0 {
 		return ""
 	}
 	var b strings.Builder

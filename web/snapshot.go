@@ -110,14 +110,14 @@ type SweepView struct {
 	Share    float64
 	Cells    CellCounts
 	// Result is what is summed up so far. Trouble says why that does not go
-	// on, Summing that it is behind the ledger.
+	// on, Summing that it has not yet caught up with what was finished when this
+	// process first looked.
 	Result  aggregator.SweepResult
 	Trouble string
 	Summing bool
 
 	Disputes []jobs.Dispute
 	heat     *heatSource // nil before the ledger was read
-	caught   bool        // Result was as far as the ledger at least once
 }
 
 // TaskView is one task that is given out.

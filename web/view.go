@@ -22,6 +22,12 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 			}
 		}
 	}
+	for i, k := range v.Tasks {
+		// Between two heartbeats the ledger knows more.
+		if s := t.sweep(k.Sweep); s != nil && s.ledger != nil && len(k.Points) == 0 {
+			v.Tasks[i].Fraction = max(k.Fraction, s.layout.share(s.ledger, k))
+		}
+	}
 	partial, havePartial := t.partial(p)
 	var open, whole float64
 	for _, s := range t.sweeps {
@@ -48,8 +54,10 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 		} else if s.view != nil {
 			w.Result, w.Trouble = s.view.Result, s.view.Trouble
 		}
-		w.Summing = s.ledger != nil && int64(w.Result.Done) < s.layout.prefix(s.ledger)
-		w.caught = s.ledger != nil && (!w.Summing || s.view != nil && s.view.caught)
+		if s.ledger != nil && (s.view == nil || s.view.heat == nil) {
+			s.before = s.layout.prefix(s.ledger)
+		}
+		w.Summing = s.ledger != nil && int64(w.Result.Done) < s.before
 		s.view = w
 		v.Sweeps = append(v.Sweeps, w)
 		v.Values += w.Values
@@ -123,6 +131,16 @@ func (s *sweepTrack) build(t *tracker, running []TaskView) *SweepView {
 	}
 	v.heat = h
 	return v
+}
+
+// share is the part of a task's cells that is finished.
+func (l layout) share(led *jobs.Ledger, k TaskView) float64 {
+	var done, all int64
+	for _, s := range l.spans(k.Lo, k.Hi, k.Points) {
+		all += s.to - s.from
+		l.stretches(led, s.from, s.to, true, func(a, b int64) { done += b - a })
+	}
+	return float64(done) / float64(max(all, 1))
 }
 
 // merged sorts spans and joins those that meet or overlap.
