@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -249,5 +250,41 @@ func TestSnapshotsAreWhole(t *testing.T) {
 	wg.Wait()
 	if len(seen) < 10 {
 		t.Fatalf("only %d states were seen", len(seen))
+	}
+}
+
+// TestWritersWait lets the file fall behind in fake time: writers are held
+// back until it has caught up, or failed, or the server closes.
+func TestWritersWait(t *testing.T) {
+	for what, end := range map[string]func(*tracker){
+		"written": func(tr *tracker) { tr.flushed(snapshot{}, nil) },
+		"failed":  func(tr *tracker) { tr.flushed(snapshot{}, errors.New("full")) },
+		"closing": func(tr *tracker) { tr.release() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &tracker{persist: kept, dirty: map[string]struct{}{}}
+			tr.moved = sync.NewCond(&tr.mu)
+			tr.wait() // nothing to write
+			tr.mark("k")
+			time.Sleep(maxBehind / 2)
+			tr.wait() // not far behind
+			tr.mark("k2")
+			tr.writing, tr.since = tr.since, time.Time{} // a snapshot is being written
+			time.Sleep(maxBehind)
+			done := false
+			go func() {
+				tr.wait()
+				done = true
+			}()
+			synctest.Wait()
+			if done {
+				t.Fatalf("%s: a writer went on too early", what)
+			}
+			end(tr)
+			synctest.Wait()
+			if !done {
+				t.Fatalf("%s: a writer still waits", what)
+			}
+		})
 	}
 }
