@@ -73,7 +73,7 @@ func differs(got, want result) bool {
 func TestClassesAgreeWithTable(t *testing.T) {
 	hi := 3000
 	if raceEnabled {
-		hi = 500
+		hi = 200
 	}
 	var tb table
 	all := variants()
@@ -100,7 +100,7 @@ func TestClassesAgreeWithTable(t *testing.T) {
 func TestClassesAgreeWithTableAtRandom(t *testing.T) {
 	count, most := 6, 100_000
 	if raceEnabled {
-		count, most = 3, 20_000
+		count, most = 2, 10_000
 	}
 	if os.Getenv("NSWEEP_SOAK") != "" {
 		count = 300
@@ -155,7 +155,7 @@ func TestClassesKnownValues(t *testing.T) {
 func TestClassesTo10000(t *testing.T) {
 	hi := int64(10_000)
 	if raceEnabled {
-		hi = 2000
+		hi = 1000
 	}
 	vs := values(t, "classes", 1, hi)
 	checkExtremes(t, vs)
@@ -287,8 +287,8 @@ func TestClassesAllocateNothing(t *testing.T) {
 	p := newPoller(context.Background())
 	for name, s := range variants() {
 		mustSolve(t, s, 3000)
-		if a := testing.AllocsPerRun(20, func() {
-			for n := 2990; n <= 3000; n++ {
+		if a := testing.AllocsPerRun(4, func() {
+			for n := 2997; n <= 3000; n++ {
 				if _, err := s.solve(n, p); err != nil {
 					t.Error(err)
 				}

@@ -63,7 +63,7 @@ func New() engine.Engine {
 		g.info.Algorithms = append(g.info.Algorithms, m.Algorithm)
 		g.methods[m.Name] = m
 	}
-	g.info.Probe = g.must(engine.Work{Lo: 400, Hi: 500})
+	g.info.Probe = g.must(engine.Work{Lo: 1500, Hi: 3000})
 	g.buffers.New = func() any { return new([pieceLen]int64) }
 	return g
 }
@@ -137,14 +137,14 @@ func (g *game) Compute(ctx context.Context, w engine.Work, sink engine.Sink) err
 	defer g.buffers.Put(buf)
 
 	p := newPoller(ctx)
-	total, done, since := g.Cost(w).Run, 0.0, 0.0
-	cost := 0.0
-	if sink.Progress != nil {
-		p.within = func(f float64) { sink.Progress(min((done+f*cost)/total, 1)) }
-	}
+	total, done, since, cost := g.Cost(w).Run, 0.0, 0.0, 0.0
+	within := func(f float64) { sink.Progress(min((done+f*cost)/total, 1)) }
 	k := 0
 	for n := w.Lo; n < w.Hi; n++ {
 		cost = m.cost(float64(n))
+		if sink.Progress != nil && cost > pieceCost/10 {
+			p.within = within
+		}
 		r, err := sv.solve(int(n), p)
 		if err != nil {
 			return err
