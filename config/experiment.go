@@ -17,6 +17,9 @@ const nameForm = "want 1 to 64 of a-z, 0-9, ., _ and -, beginning with a letter 
 type Experiment struct {
 	// Name is the name of the run.
 	Name string
+	// Priority is PriorityLow, PriorityNormal or PriorityHigh: how urgent the
+	// run is among those that share workers. Empty means PriorityNormal.
+	Priority string
 	Settings
 	Sweeps []Sweep
 
@@ -58,6 +61,13 @@ type Sweep struct {
 	Sums        []int
 	Checkpoints []Checkpoint
 }
+
+// How urgent a run is.
+const (
+	PriorityLow    = "low"
+	PriorityNormal = "normal"
+	PriorityHigh   = "high"
+)
 
 // What a sweep stores.
 const (

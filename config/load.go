@@ -49,9 +49,10 @@ func Load(src Source) (*Experiment, error) {
 	}
 	applySets(root, src.Sets, p)
 
-	e := &Experiment{file: file, root: root}
+	e := &Experiment{file: file, root: root, Priority: PriorityNormal}
 	d := decoder{p}
 	d.text(root.get("name"), "name", &e.Name)
+	d.text(root.get("priority"), "priority", &e.Priority)
 	if sweeps := root.get("sweeps"); sweeps != nil {
 		for i, key := range fileSchema.field("sweeps").itemKeys(sweeps, "sweeps") {
 			e.Sweeps = append(e.Sweeps, d.sweep(sweeps.items[i], key))

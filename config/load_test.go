@@ -16,6 +16,7 @@ func genName() *rapid.Generator[string] { return rapid.StringMatching(`[a-z0-9][
 func genExperiment() *rapid.Generator[*Experiment] {
 	return rapid.Custom(func(t *rapid.T) *Experiment {
 		e := &Experiment{Name: genName().Draw(t, "name")}
+		e.Priority = rapid.SampledFrom([]string{PriorityLow, PriorityNormal, PriorityHigh}).Draw(t, "priority")
 		e.DataDir = rapid.StringMatching(`[ -~äß€]{0,20}[!-~]`).Draw(t, "data_dir")
 		e.Workers.Concurrency = rapid.IntRange(0, MaxConcurrency).Draw(t, "concurrency")
 		e.Redis.URL = rapid.SampledFrom([]string{"embedded", "redis://h", "rediss://[::1]:7/3", "redis-socket:///a%20b?db=1", "redis-sentinel://a:1,b?master=m"}).Draw(t, "url")

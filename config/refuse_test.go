@@ -166,6 +166,9 @@ func TestRefusedFiles(t *testing.T) {
 		{"- a", "f.yaml:1: is a list; want an experiment with name and sweeps"},
 		{"euler", "f.yaml:1: is euler; want an experiment with name and sweeps"},
 		{"{}", "f.yaml:1: name: is missing; " + nameForm + "\nf.yaml:1: sweeps: is missing; want at least one sweep"},
+		{sound + "priority: urgent\n", "f.yaml:17: priority: urgent is not a priority; want low, normal or high"},
+		{sound + "priority: High\n", "f.yaml:17: priority: High is not a priority; want low, normal or high"},
+		{sound + "priority: [high]\n", "f.yaml:17: priority: is a list; want plain text"},
 		{"name: x\nsweeps: []\n", "f.yaml:2: sweeps: is an empty list; want at least one sweep"},
 		{"name: x\nsweeps: {}\n", "f.yaml:2: sweeps: is a mapping; want a list of sweeps, each beginning with - name:"},
 		{sound + "---\nname: y\n", "f.yaml:17: holds a second YAML document; want one experiment in a file"},
@@ -207,7 +210,7 @@ sweeps:
 `)
 	want := strings.Join([]string{
 		"f.yaml:1: name: Demo is not a name; " + nameForm,
-		"f.yaml:2: wrong: is not a known key; want one of name, redis, data_dir, workers, sweeps",
+		"f.yaml:2: wrong: is not a known key; want one of name, priority, redis, data_dir, workers, sweeps",
 		"f.yaml:3: redis.url: ftp://x has no known scheme; " + urlForms,
 		"f.yaml:6: sweeps.hop.engin: is not a known key; did you mean engine?",
 		"f.yaml:7: sweeps.hop.n.form: is not a known key; did you mean from?",

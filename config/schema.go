@@ -30,6 +30,7 @@ var (
 // fileSchema describes an experiment file.
 var fileSchema = &schema{kind: mappingNode, form: "an experiment with name and sweeps", fields: []schemaField{
 	{"name", textSchema},
+	{"priority", textSchema},
 	{"redis", &schema{kind: mappingNode, form: "{url: embedded}", fields: []schemaField{
 		{"url", textSchema}, {"username", textSchema}, {"password_file", textSchema},
 		{"sentinel_username", textSchema}, {"sentinel_password_file", textSchema},

@@ -34,6 +34,7 @@ func TestSet(t *testing.T) {
 		"sweeps.bez.checkpoints=[{n: 7, value: 1}]",
 		"sweeps.bez.keep=sums",
 		"name=other",
+		"priority=high",
 		"workers.concurrency=7",
 	)
 	if err != nil {
@@ -52,7 +53,7 @@ func TestSet(t *testing.T) {
 	if !slices.Equal(bez.N.Values, []int64{7, 8}) || *bez.N.Decades != (Decades{From: 1, To: 2}) || bez.Keep != KeepSums || len(bez.Checkpoints) != 1 {
 		t.Errorf("%+v", bez)
 	}
-	if e.Name != "other" || e.Workers.Concurrency != 7 {
+	if e.Name != "other" || e.Priority != PriorityHigh || e.Workers.Concurrency != 7 {
 		t.Errorf("name %s, concurrency %d", e.Name, e.Workers.Concurrency)
 	}
 }
@@ -222,5 +223,5 @@ func bare(e *Experiment) Experiment {
 		}
 		sweeps[i].Checkpoints = cps
 	}
-	return Experiment{Name: e.Name, Settings: e.Settings, Sweeps: sweeps}
+	return Experiment{Name: e.Name, Priority: e.Priority, Settings: e.Settings, Sweeps: sweeps}
 }

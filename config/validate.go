@@ -18,6 +18,11 @@ func (e *Experiment) Validate() error {
 func (e *Experiment) validate(p *problems) {
 	v := validator{e: e, p: p}
 	v.name("name", e.Name, e.root)
+	switch e.Priority {
+	case "", PriorityLow, PriorityNormal, PriorityHigh:
+	default:
+		v.add("priority", quote(e.Priority)+" is not a priority", "want low, normal or high")
+	}
 	sweeps := e.root.get("sweeps")
 	switch {
 	case len(e.Sweeps) > MaxSweeps:

@@ -15,6 +15,9 @@ import (
 func (e *Experiment) YAML() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "name: %s\n", yamlText(e.Name))
+	if e.Priority != "" {
+		fmt.Fprintf(&b, "priority: %s\n", yamlText(e.Priority))
+	}
 	r := e.Redis
 	b.WriteString("redis:\n")
 	for _, f := range []struct{ key, text string }{

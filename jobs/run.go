@@ -88,6 +88,7 @@ type Sweep struct {
 	Name      string        `json:"name"`
 	Engine    string        `json:"engine"`
 	Version   int           `json:"version"`
+	Priority  Priority      `json:"priority,omitempty"`
 	Params    engine.Params `json:"params,omitempty"`
 	Algorithm string        `json:"algorithm,omitempty"`
 	Keep      Keep          `json:"keep"`
@@ -100,7 +101,7 @@ type Sweep struct {
 }
 
 // Queue is the name of the asynq queue for the sweep's tasks.
-func (s Sweep) Queue() string { return fmt.Sprintf("%s@%d", s.Engine, s.Version) }
+func (s Sweep) Queue() string { return QueueName(s.Engine, s.Version, s.Priority) }
 
 // Cell returns the cell with the given index, clipped to the set, and whether
 // it is whole.
@@ -146,8 +147,8 @@ func (s Sweep) CheckNs() []int64 {
 }
 
 // Differences lists what keeps stored values of sweep s from being values of
-// sweep t, one line each; none when t can go on where s stands. Algorithm, n,
-// sums and checkpoints may differ freely.
+// sweep t, one line each; none when t can go on where s stands. Algorithm,
+// priority, n, sums and checkpoints may differ freely.
 func (s Sweep) Differences(t Sweep) []string {
 	var d []string
 	add := func(what string, a, b any) {

@@ -23,6 +23,7 @@ type Task struct {
 	Sweep     string        `json:"sweep"`
 	Engine    string        `json:"engine"`
 	Version   int           `json:"version"`
+	Priority  Priority      `json:"priority,omitempty"`
 	Params    engine.Params `json:"params,omitempty"`
 	Algorithm string        `json:"algorithm,omitempty"`
 	Keep      Keep          `json:"keep"`
@@ -60,7 +61,7 @@ func (t Task) ID() string {
 }
 
 // Queue is the asynq queue of the task.
-func (t Task) Queue() string { return fmt.Sprintf("%s@%d", t.Engine, t.Version) }
+func (t Task) Queue() string { return QueueName(t.Engine, t.Version, t.Priority) }
 
 // Count returns the number of n in the task.
 func (t Task) Count() int64 { return t.Hi - t.Lo + int64(len(t.Points)) }
@@ -107,6 +108,9 @@ func DecodeTask(b []byte) (Task, error) {
 		return t, fmt.Errorf("task payload: range %d…%d", t.Lo, t.Hi-1)
 	case t.Attempt < 0 || t.Deaths < 0 || t.Rev < 0:
 		return t, fmt.Errorf("task payload: attempt %d, deaths %d, revision %d", t.Attempt, t.Deaths, t.Rev)
+	}
+	if err := t.Priority.check(); err != nil {
+		return t, fmt.Errorf("task payload: %w", err)
 	}
 	for i, n := range t.Points {
 		if n < 1 || n > engine.MaxN || (i > 0 && n <= t.Points[i-1]) {

@@ -250,7 +250,7 @@ func (p *planner) cost(s stretch) (float64, error) {
 func (p *planner) task(run jobs.RunID, rev int64, s stretch, cost float64) jobs.Task {
 	w := p.sweep
 	t := jobs.Task{
-		Format: jobs.TaskFormat, Run: run, Rev: rev, Sweep: w.Name, Engine: w.Engine, Version: w.Version, Params: w.Params,
+		Format: jobs.TaskFormat, Run: run, Rev: rev, Sweep: w.Name, Engine: w.Engine, Version: w.Version, Priority: w.Priority, Params: w.Params,
 		Algorithm: w.Algorithm, Keep: w.Keep, Grid: w.Grid.Version, Points: s.points,
 		Attempt: s.attempt, Deaths: s.deaths, Alone: s.deaths >= p.aloneAfter, CostNs: cost,
 	}

@@ -91,16 +91,12 @@ func slots(w config.Workers) int {
 func (a *app) newWorker(st *opened, me jobs.Worker, drain time.Duration) (*worker.Worker, *asynq.Server) {
 	t := intervals()
 	log := a.log().With("worker", me.ID)
-	queues := map[string]int{}
-	for _, q := range me.Queues {
-		queues[q] = 1
-	}
 	w := worker.New(st.Store, a.reg, worker.Options{Self: me, BeatEvery: t.beat, SaveEvery: 6 * t.beat, DrainTimeout: drain, Log: log})
-	srv := asynq.NewServerFromRedisClient(st.Client(), jobs.ServerConfig(queues, me.Slots, worker.HandBack, log))
+	srv := asynq.NewServerFromRedisClient(st.Client(), jobs.ServerConfig(jobs.QueueWeights(me.Queues), me.Slots, worker.HandBack, log))
 	return w, srv
 }
 
-// queues returns the queues of the named engines.
+// queues returns the queues of the named engines, of every priority.
 func (a *app) queues(engines []string) ([]string, error) {
 	var qs []string
 	for _, name := range engines {
@@ -108,7 +104,7 @@ func (a *app) queues(engines []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		qs = append(qs, e.Info().Queue())
+		qs = append(qs, jobs.Queues(e.Info().Name, e.Info().Version)...)
 	}
 	return qs, nil
 }

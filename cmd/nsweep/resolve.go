@@ -76,7 +76,11 @@ func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, er
 		}
 		canon = r.Params
 	}
-	out := jobs.Sweep{Name: s.Name, Engine: s.Engine, Version: info.Version, Params: canon, Algorithm: s.Algorithm,
+	priority, err := jobs.ParsePriority(e.Priority)
+	if err != nil {
+		return none, e.Errorf("priority", err.Error(), "")
+	}
+	out := jobs.Sweep{Name: s.Name, Engine: s.Engine, Version: info.Version, Priority: priority, Params: canon, Algorithm: s.Algorithm,
 		Keep: jobs.Keep(s.Keep), Set: set, Grid: info.Grid, Sums: slices.Clone(s.Sums)}
 	slices.Sort(out.Sums)
 	for _, c := range s.Checkpoints {

@@ -35,6 +35,7 @@ type runStatus struct {
 	Epoch    string         `json:"epoch"`
 	Number   int            `json:"number"`
 	State    jobs.State     `json:"state"`
+	Priority string         `json:"priority"`
 	Reason   string         `json:"reason,omitempty"`
 	Created  string         `json:"created"`
 	Sweeps   []sweepStatus  `json:"sweeps"`
@@ -49,7 +50,8 @@ func newRunStatus(run jobs.Run, counts map[string]jobs.Counts) runStatus {
 		Created: time.UnixMilli(run.CreatedMs).UTC().Format(time.RFC3339)}
 	for _, w := range run.Sweeps {
 		c := counts[w.Name]
-		s.Sweeps = append(s.Sweeps, sweepStatus{Name: w.Name, Engine: w.Queue(), N: w.Set.String(), Values: aggregator.Int(c.Values),
+		s.Priority = w.Priority.String()
+		s.Sweeps = append(s.Sweeps, sweepStatus{Name: w.Name, Engine: jobs.QueueName(w.Engine, w.Version, jobs.Normal), N: w.Set.String(), Values: aggregator.Int(c.Values),
 			Total: aggregator.Int(w.Set.Count()), Cells: c.Cells, Cellsof: w.CellCount(), Repeated: c.Repeated, Disputed: c.Disputed})
 	}
 	return s
@@ -142,6 +144,9 @@ func (s runStatus) print(out io.Writer) {
 	fmt.Fprintf(out, "run %s (start %d, %s): %s", s.Run, s.Number, s.Created, s.State)
 	if s.State != jobs.Complete {
 		fmt.Fprintf(out, ", %.1f %%", s.percent())
+	}
+	if s.Priority != jobs.Normal.String() {
+		fmt.Fprintf(out, ", %s priority", s.Priority)
 	}
 	fmt.Fprintln(out)
 	if s.Reason != "" {

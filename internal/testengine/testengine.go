@@ -28,6 +28,9 @@ type Options struct {
 	FailAt, PanicAt, KillAt int64
 	// FailEvery makes every so manieth n fail.
 	FailEvery int64
+	// Honest has the calibration wait as long as values take, so that tasks are
+	// cut by their true time.
+	Honest bool
 	// Ballast is how many bytes of memory it holds and has touched.
 	Ballast int64
 	// WrongEvery makes every so manieth value wrong.
@@ -68,13 +71,17 @@ func Value(n, factor int64) int64 { return (7*n*n + 3*n) % 1_000_003 * factor }
 
 // Info describes the engine.
 func (e *Engine) Info() engine.Info {
+	probe := engine.Work{Lo: prompt + 1, Hi: prompt + 51}
+	if e.o.Honest {
+		probe = engine.Work{Lo: 1, Hi: 51}
+	}
 	return engine.Info{
 		Name: "toy", Version: e.o.Version, Doc: "a test engine", Symbol: "f(n)",
 		Params:     []engine.Param{{Name: "factor", Default: 1, Doc: "multiplies every value"}},
 		Algorithms: []engine.Algorithm{{Name: "plain", Doc: "the formula", Reach: 1_000_000_000}, {Name: "again", Doc: "the same", Reach: 1_000_000_000}},
 		Grid: engine.Grid{Version: 1, Bands: []engine.Band{{Upto: engine.MaxN, Cell: e.o.Cell}},
 			Widths: []engine.WidthBand{{Upto: engine.MaxN, Bytes: 8}}},
-		Probe: engine.Work{Lo: prompt + 1, Hi: prompt + 51},
+		Probe: probe,
 	}
 }
 
