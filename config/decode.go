@@ -92,6 +92,7 @@ func (d *decoder) sweep(n *node, key string) Sweep {
 	d.text(n.get("engine"), key+".engine", &s.Engine)
 	d.text(n.get("algorithm"), key+".algorithm", &s.Algorithm)
 	d.text(n.get("keep"), key+".keep", &s.Keep)
+	d.text(n.get("compare"), key+".compare", &s.Compare)
 	if params := n.get("params"); params != nil {
 		s.Params = make(map[string]int64, len(params.fields))
 		for _, f := range params.fields {

@@ -2,7 +2,9 @@ package config
 
 import (
 	"math/big"
+	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // namePattern is what an experiment, a sweep, an engine and an algorithm may be
@@ -60,6 +62,18 @@ type Sweep struct {
 	// Sums are the powers whose sums over all n are wanted.
 	Sums        []int
 	Checkpoints []Checkpoint
+	// Compare names a b-file or CSV whose values are checkpoints too. A relative
+	// path counts from the folder of the experiment's file; see ComparePath.
+	Compare string
+}
+
+// ComparePath returns the path of the sweep's file of known values, or an empty
+// string where there is none.
+func (e *Experiment) ComparePath(s Sweep) string {
+	if s.Compare == "" || filepath.IsAbs(s.Compare) || strings.HasPrefix(e.file, "built-in ") {
+		return s.Compare
+	}
+	return filepath.Join(filepath.Dir(e.file), s.Compare)
 }
 
 // How urgent a run is.

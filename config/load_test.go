@@ -36,6 +36,7 @@ func genSweep(t *rapid.T, name string) Sweep {
 	s := Sweep{Name: name, Engine: genName().Draw(t, "engine"), Keep: rapid.SampledFrom([]string{KeepValues, KeepSums}).Draw(t, "keep")}
 	if rapid.Bool().Draw(t, "algorithm") {
 		s.Algorithm = genName().Draw(t, "algorithm")
+		s.Compare = genName().Draw(t, "compare") + ".txt"
 	}
 	if rapid.Bool().Draw(t, "params") {
 		s.Params = rapid.MapOfN(rapid.StringMatching(`[A-Za-z0-9_-]{1,9}`), rapid.Int64(), 1, 3).Draw(t, "params")

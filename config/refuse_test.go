@@ -68,8 +68,8 @@ func TestRefusedValues(t *testing.T) {
 		{"data_dir:", "datadir:", "f.yaml:3: datadir: is not a known key; did you mean data_dir?"},
 		{"workers: {concurrency", "workers: {concurency", "f.yaml:4: workers.concurency: is not a known key; did you mean concurrency?"},
 		{"engine: bezout", "engine: bezout\n    from: 1", "f.yaml:15: sweeps.bez.from: is not a known key; did you mean from below n?"},
-		{"engine: bezout", "engine: bezout\n    colour: red", "f.yaml:15: sweeps.bez.colour: is not a known key; want one of name, engine, algorithm, params, keep, n, sums, checkpoints"},
-		{"engine: bezout", "engine: bezout\n    \"a\\nb\": red", `f.yaml:15: sweeps.bez."a\nb": is not a known key; want one of name, engine, algorithm, params, keep, n, sums, checkpoints`},
+		{"engine: bezout", "engine: bezout\n    colour: red", "f.yaml:15: sweeps.bez.colour: is not a known key; want one of name, engine, algorithm, compare, params, keep, n, sums, checkpoints"},
+		{"engine: bezout", "engine: bezout\n    \"a\\nb\": red", `f.yaml:15: sweeps.bez."a\nb": is not a known key; want one of name, engine, algorithm, compare, params, keep, n, sums, checkpoints`},
 		{"url: embedded", "url: embedded, password: s3cret", "f.yaml:2: redis.password: is not a known key; want password_file or the variable NSWEEP_REDIS_PASSWORD; passwords are not written in experiments"},
 		{"{determinant: 1}", "{a b: 1}", `f.yaml:15: sweeps.bez.params."a b": is not a known key; want letters, digits, - and _`},
 

@@ -40,7 +40,7 @@ var fileSchema = &schema{kind: mappingNode, form: "an experiment with name and s
 	{"workers", &schema{kind: mappingNode, form: "{concurrency: 4}", fields: []schemaField{{"concurrency", intSchema}}}},
 	{"sweeps", &schema{kind: listNode, named: true, form: "a list of sweeps, each beginning with - name:", item: &schema{
 		kind: mappingNode, form: "{name: hopping, engine: hopping, n: {from: 1, to: 1000}}", fields: []schemaField{
-			{"name", textSchema}, {"engine", textSchema}, {"algorithm", textSchema},
+			{"name", textSchema}, {"engine", textSchema}, {"algorithm", textSchema}, {"compare", textSchema},
 			{"params", &schema{kind: mappingNode, form: "{base: 2}", item: intSchema}},
 			{"keep", textSchema},
 			{"n", &schema{kind: mappingNode, form: "{from: 1, to: 1000}", fields: []schemaField{

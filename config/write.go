@@ -64,6 +64,9 @@ func (s Sweep) writeYAML(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "    sums: [%s]\n", strings.Join(sums, ", "))
 	}
+	if s.Compare != "" {
+		fmt.Fprintf(b, "    compare: %s\n", yamlText(s.Compare))
+	}
 	if len(s.Checkpoints) > 0 {
 		b.WriteString("    checkpoints:\n")
 	}

@@ -62,6 +62,30 @@ func TestExport(t *testing.T) {
 	call(t, dir, nil, codeDone, "export", "euler", "bezout", "-o", "w.parquet")
 }
 
+// TestCompareGates: a file of known values gates a run like checkpoints.
+func TestCompareGates(t *testing.T) {
+	dir := t.TempDir()
+	sub := filepath.Join(dir, "sub")
+	if err := os.Mkdir(sub, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, sub, "m.yaml", "name: m\nsweeps:\n  - name: m\n    engine: hopping\n    n: {from: 1, to: 100}\n    compare: b000001.txt\n")
+	_, errs := call(t, dir, nil, codeUsage, "run", "sub/m.yaml")
+	if !strings.Contains(errs, "sub/m.yaml:6: sweeps.m.compare") {
+		t.Errorf("a missing file: %s", errs)
+	}
+	write(t, sub, "b000001.txt", "# M(n)\n1 0\n2 2\n3 1\n20 4\n500 1\n")
+	out, _ := call(t, dir, nil, codeDone, "run", "sub/m.yaml")
+	if !strings.Contains(out, "4 ✓") {
+		t.Errorf("not the four values of the file:\n%s", out)
+	}
+	write(t, sub, "b000001.txt", "1 0\n2 2\n3 7\n")
+	_, errs = call(t, dir, nil, codeMismatch, "run", "sub/m.yaml")
+	if !strings.Contains(errs, "n = 3") || !strings.Contains(errs, "7") {
+		t.Errorf("says %s", errs)
+	}
+}
+
 // TestBundleReproduces: the experiment of a bundle gives the same bundle.
 func TestBundleReproduces(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()

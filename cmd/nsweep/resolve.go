@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/nsweep/nsweep/config"
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 // resolveSweeps turns an experiment, whose shape config has checked, into
@@ -85,6 +87,46 @@ func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, er
 	slices.Sort(out.Sums)
 	for _, c := range s.Checkpoints {
 		out.Checkpoints = append(out.Checkpoints, jobs.Checkpoint{N: c.N, Power: c.Power, Want: c.Want()})
+	}
+	known, err := knownValues(e.ComparePath(s), set)
+	if err != nil {
+		return none, e.Errorf(key+"compare", err.Error(), "want a b-file or CSV with values at n of the sweep")
+	}
+	out.Checkpoints = append(out.Checkpoints, known...)
+	return out, nil
+}
+
+// maxCompare bounds the checkpoints of a file: they are part of the run's
+// manifest, which every process reads. "nsweep diff" compares any number.
+const maxCompare = 100_000
+
+// knownValues reads a file of known values, where a path is given, and returns
+// those at n of the set as checkpoints.
+func knownValues(path string, set jobs.Set) ([]jobs.Checkpoint, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []jobs.Checkpoint
+	for p, err := range report.ReadValues(f) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for i := range p.Len() {
+			if n := p.Lo + int64(i); set.Contains(n) {
+				out = append(out, jobs.Checkpoint{N: n, Want: p.At(i).Big()})
+			}
+		}
+		if len(out) > maxCompare {
+			return nil, fmt.Errorf("%s has more than %d values at n of the sweep; nsweep diff compares any number afterwards", path, maxCompare)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no value at an n of the sweep", path)
 	}
 	return out, nil
 }
