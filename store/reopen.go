@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/nsweep/nsweep/jobs"
+)
+
+//go:embed lua/reopen.lua
+var luaReopen string
+
+var scriptReopen = redis.NewScript(luaReopen)
+
+// reopenBatch is how many cells or points one script call opens.
+const reopenBatch = 2048
+
+// Reopen takes finished cells, by grid index, and finished points of a sweep
+// for not finished, because what is stored of them does not hold. Their bits,
+// CRCs and claims go; the values stay until new ones are committed. The run has
+// no result afterwards, has a new revision and is running, unless it is paused
+// or cancelled. With neither cells nor points only that happens.
+//
+// Cells that are open already stay so, and a call that failed may be repeated.
+// The cost is one round trip for each 2048 cells or points, and a reading of all
+// ledgers of the run for its counters.
+//
+// Errors: jobs.ErrFenced when the run or its sweep is gone, others when the
+// store fails.
+func (s *Store) Reopen(ctx context.Context, id jobs.RunID, sweep string, cells, points []int64) error {
+	if err := s.reopen(ctx, id, sweep, cells, points); err != nil {
+		return fmt.Errorf("open cells of %s of run %s again: %w", sweep, id.Name, err)
+	}
+	return nil
+}
+
+func (s *Store) reopen(ctx context.Context, id jobs.RunID, sweep string, cells, points []int64) error {
+	k := keysOf(id)
+	keys := []string{k.manifest(), k.clips(sweep), k.disputes(sweep), k.points(sweep), k.pointCRCs(sweep)}
+	for first := true; first || len(cells)+len(points) > 0; first = false {
+		someCells := cells[:min(len(cells), reopenBatch)]
+		somePoints := points[:min(len(points), reopenBatch)]
+		cells, points = cells[len(someCells):], points[len(somePoints):]
+		args := []any{sweep, k.prefix, len(someCells)}
+		for _, i := range someCells {
+			args = append(args, i/ChunkCells, i%ChunkCells)
+		}
+		for _, n := range somePoints {
+			args = append(args, n)
+		}
+		r, err := s.run(ctx, scriptReopen, id, keys, args...)
+		if err != nil {
+			return err
+		}
+		if r.word == "nosweep" {
+			return fmt.Errorf("%w: the run has no sweep %s now", jobs.ErrFenced, sweep)
+		}
+	}
+	fields, err := s.client.HMGet(ctx, k.manifest(), manifestFields...).Result()
+	if err != nil {
+		return err
+	}
+	run, ok, err := decodeRun(id, fields)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return jobs.ErrFenced
+	}
+	return s.recount(ctx, run.Manifest)
+}
