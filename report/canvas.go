@@ -15,7 +15,7 @@ import (
 // are known before the data is: two pixels a point in PNG.
 const (
 	pictureWidth, pictureHeight = 800, 500
-	left, right, bottom, top    = 84, 784, 86, 456
+	left, right, bottom, top    = 74, 774, 86, 456
 	perPoint                    = 2
 	dataWidth                   = (right - left) * perPoint
 	dataHeight                  = (top - bottom) * perPoint
