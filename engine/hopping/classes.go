@@ -106,7 +106,7 @@ func newWideSolver(look *wide) *classSolver[uint32] {
 // newExactClasses returns a solver whose results all have the stopping group.
 func newExactClasses() *classes {
 	c := newClasses()
-	c.wide.late = nil
+	c.wide.late = 0
 	return c
 }
 
@@ -143,9 +143,9 @@ type classSolver[T word] struct {
 	two   [2]group[T]
 	shelf shelf[T]
 	slots int
-	// late, unless nil, returns how many columns are left out of the first
-	// groups. See late.go, also for the rest.
-	late   func(n int) int
+	// late is how many columns are left out of the first groups. See late.go,
+	// also for the rest.
+	late   int
 	kept   []kept[T]
 	points []int
 	places []int
@@ -197,10 +197,7 @@ func classLimits(s, n, ahead int) (need, until int) {
 
 func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 	least := leastGroup(n)
-	late := 0
-	if c.late != nil {
-		late = c.late(n)
-	}
+	late := c.late
 	before, g := &c.two[0], &c.two[1]
 	before.first = least // no row of group least−1 is full
 	c.shelf.slot = 0
@@ -215,7 +212,7 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 		if late > 0 {
 			c.keep(s, s-late, g)
 			if s-late >= g.first && few(g.list(&g.rows[s-late])) {
-				work += c.enter(s, n, late, g)
+				work += c.enter(s, n, g)
 				late, group = 0, 0
 			}
 		}

@@ -48,19 +48,19 @@ func variants() map[string]solver {
 }
 
 func exactly(c *classSolver[uint32]) *classSolver[uint32] {
-	c.late = nil
+	c.late = 0
 	return c
 }
 
 func lateNarrow(columns int) *classSolver[uint16] {
 	c := newClasses().narrow
-	c.late = func(int) int { return columns }
+	c.late = columns
 	return c
 }
 
 func lateWide(columns int) *classSolver[uint32] {
 	c := wideSolver(wideKeep)
-	c.late = func(int) int { return columns }
+	c.late = columns
 	return c
 }
 

@@ -1,5 +1,7 @@
 package hopping
 
+import "slices"
+
 // Late columns.
 //
 // Column j is the rows (m, j) of all groups. M(n) needs column 1 at one point
@@ -23,52 +25,54 @@ package hopping
 // are entered.
 const lateValues = 24
 
-// lateColumns is J. Each column is some five percent of the work; entering
-// costs more with each, and relatively less for larger n.
-func lateColumns(n int) int {
-	if n < 3_000_000 {
-		return 2
-	}
-	return 3
-}
+// lateColumns is J for large n. Each column saves some five percent of the
+// evaluations, entering costs more with each, and three are no faster than two.
+const lateColumns = 2
 
 // kept is the row in column J+1 of one group, if it has that as a full row.
 type kept[T word] struct {
-	first     int // the group's first full row
-	row       row
-	list      []T
-	ids, ids2 []T
+	first int // the group's first full row
+	list  []T
+	// last[k] is the last class that place k of the list stands for. It is empty
+	// when places are classes.
+	last []T
 }
 
-// keep copies row m of g, which is group s, and forgets it if m is not full.
+// keep copies row m of g, which is group s, if it is full.
 func (c *classSolver[T]) keep(s, m int, g *group[T]) {
 	for len(c.kept) <= s {
 		c.kept = append(c.kept, kept[T]{})
 	}
 	k := &c.kept[s]
-	k.first = g.first
+	k.first, k.last = g.first, k.last[:0]
 	if m < g.first {
 		return
 	}
-	k.row = g.rows[m]
-	k.list = append(k.list[:0], g.list(&k.row)...)
-	if k.row.ids != none {
-		k.ids = append(k.ids[:0], g.mem[k.row.ids:][:g.rows[g.first].n]...)
+	r := &g.rows[m]
+	k.list = append(k.list[:0], g.list(r)...)
+	if r.ids == none {
+		return
 	}
-	if k.row.ids2 != none {
-		k.ids2 = append(k.ids2[:0], g.mem[k.row.ids2:][:g.places]...)
+	// Maps do not fall, so the last to write an entry is right.
+	k.last = grow(k.last, g.places)
+	for class, id := range g.mem[r.ids:][:g.rows[g.first].n] {
+		k.last[id] = T(class)
 	}
+	if r.ids2 != none {
+		for id, id2 := range g.mem[r.ids2:][:g.places] { // id2 ≤ id
+			k.last[id2] = k.last[id]
+		}
+	}
+	k.last = k.last[:r.n]
 }
 
 // place returns the place in the kept list of a class.
 func (k *kept[T]) place(class int) int {
-	if k.row.ids != none {
-		class = int(k.ids[class])
+	if len(k.last) == 0 {
+		return class
 	}
-	if k.row.ids2 != none {
-		class = int(k.ids2[class])
-	}
-	return class
+	at, _ := slices.BinarySearch(k.last, T(class))
+	return at
 }
 
 // few reports whether list has at most lateValues values.
@@ -84,14 +88,15 @@ func few[T word](list []T) bool {
 
 // enter computes the rows s−late+1, …, s of group s in g from row s−late, and
 // returns how many values it evaluated.
-func (c *classSolver[T]) enter(s, n, late int, g *group[T]) int64 {
+func (c *classSolver[T]) enter(s, n int, g *group[T]) int64 {
+	late := c.late
 	g.merge(s - late)
 	r := g.rows[s-late]
 	c.points = grow(c.points, r.n)
 	for i, x := range g.list(&r) {
 		c.points[i] = c.look.slack(x, s, s-late)
 	}
-	e := entry[T]{c: c, n: n, late: late, least: leastGroup(n), slacks: c.points}
+	e := entry[T]{c: c, n: n, least: leastGroup(n), slacks: c.points}
 	c.places = grow(c.places, r.n)
 	for i := range c.places {
 		c.places[i] = i
@@ -111,8 +116,8 @@ func (c *classSolver[T]) enter(s, n, late int, g *group[T]) int64 {
 // entry is a list of slacks on their way through C_{m,j} of the columns that
 // were left out.
 type entry[T word] struct {
-	c              *classSolver[T]
-	n, late, least int
+	c        *classSolver[T]
+	n, least int
 	// slacks are the different values under way; value i of the list that was
 	// entered has become slacks[c.places[i]].
 	slacks []int
@@ -132,7 +137,7 @@ func (e *entry[T]) sigma(j int) {
 func (e *entry[T]) through(m, j int) {
 	s := m + j - 1
 	full := s >= e.least && m >= e.c.kept[s].first
-	if full && j <= e.late {
+	if full && j <= e.c.late {
 		e.through(m-1, j+1)
 		e.sigma(j)
 		e.through(m-1, j)
