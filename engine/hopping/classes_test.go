@@ -309,7 +309,10 @@ func FuzzAlgorithmsAgree(f *testing.F) {
 	f.Add(uint32(4105), uint8(3), uint8(4))
 	f.Fuzz(func(t *testing.T, n uint32, a, b uint8) {
 		x, y := algorithms[int(a)%len(algorithms)], algorithms[int(b)%len(algorithms)]
-		most := min(x.Reach, y.Reach, 20_000)
+		most := min(x.Reach, y.Reach, 5000)
+		if most < 100 {
+			most = min(most, 16) // a fuzzing engine gives up on slow inputs
+		}
 		v := 1 + int64(n)%most
 		if p, q := values(t, x.Name, v, v), values(t, y.Name, v, v); p[0] != q[0] {
 			t.Errorf("M(%d) is %d by %s and %d by %s", v, p[0], x.Name, q[0], y.Name)
