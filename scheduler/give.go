@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// horizon bounds the work that is outstanding, in nanoseconds for each slot.
-	// What is given out again stands behind it in the queue.
-	horizon = 10e9
 	// maxWindow bounds the outstanding tasks of a queue when they take no time,
 	// beside MinWindow and PerSlot.
 	maxWindow = 2048
@@ -29,7 +26,7 @@ type load struct {
 // room reports whether a queue can take another task.
 func (f *Feeder) room(have load, slots int) bool {
 	most := max(f.window, f.opts.MinWindow, f.opts.PerSlot*slots)
-	return have.tasks < 2*slots || (have.tasks < most && have.ns < horizon*float64(slots))
+	return have.tasks < 2*slots || (have.tasks < most && have.ns < float64(f.opts.Ahead)*float64(slots))
 }
 
 // resize doubles the window while most of it ends within one look at the run,

@@ -77,9 +77,12 @@ type Options struct {
 	Grace time.Duration
 	// LeadFor is the life of the lock on a run, 10 s.
 	LeadFor time.Duration
+	// Ahead bounds the work that is outstanding for each slot, beside one task
+	// under way and one that waits, 10 s. What is given out again stands behind
+	// it in the queue.
+	Ahead time.Duration
 	// MinWindow and PerSlot bound the outstanding tasks: max(MinWindow,
-	// PerSlot × slots), 64 and 4. Fewer are outstanding when they hold work for
-	// more than 10 s, more when they take no time at all.
+	// PerSlot × slots), 64 and 4; more when they take no time at all.
 	MinWindow, PerSlot int
 	// MaxCells bounds the cells in one task, 8192.
 	MaxCells int64
@@ -101,7 +104,7 @@ func (o *Options) defaults() {
 		def time.Duration
 	}{
 		{&o.Tick, 50 * time.Millisecond}, {&o.SilenceAfter, 35 * time.Second}, {&o.LookupAfter, 5 * time.Second},
-		{&o.Grace, 12 * time.Second}, {&o.LeadFor, 10 * time.Second},
+		{&o.Grace, 12 * time.Second}, {&o.LeadFor, 10 * time.Second}, {&o.Ahead, 10 * time.Second},
 	} {
 		if *d.v == 0 {
 			*d.v = d.def

@@ -97,7 +97,7 @@ func TestFencing(t *testing.T) {
 	srv := redistest.Start(t)
 	dir := t.TempDir()
 	write(t, dir, "toy.yaml", toyYAML)
-	slow := on(srv, "NSWEEP_TOY_PER_CELL=50ms")
+	slow := on(srv, "NSWEEP_TOY_PER_CELL=100ms")
 	cli(t, dir, slow, "scheduler")
 	cli(t, dir, slow, "worker", "--concurrency", "2")
 	call(t, dir, slow, codeDone, "submit", "toy.yaml")

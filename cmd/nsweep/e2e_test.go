@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,6 +49,15 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	// A process of a race build waits a second at its end for reports from other
+	// threads; the hundreds of short ones here need not.
+	os.Setenv("GORACE", "atexit_sleep_ms=20 "+os.Getenv("GORACE"))
+	// Most tests wait for processes. Without -parallel more of them may do so at
+	// a time than there are processors.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
+	}
 	code := m.Run()
 	if bin, err := built(); err == nil {
 		os.RemoveAll(filepath.Dir(bin))

@@ -80,7 +80,7 @@ func TestPriorities(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	dir := t.TempDir()
-	env := on(srv, "NSWEEP_TOY_PER_CELL=100ms", "NSWEEP_TOY_CELL=5", "NSWEEP_TOY_HONEST=1")
+	env := on(srv, "NSWEEP_TOY_PER_CELL=100ms", "NSWEEP_TOY_CELL=5")
 	// The worker is there first, so that tasks are cut for its slots.
 	worker := cli(t, dir, env, "worker", "--concurrency", "16")
 	until(t, "the worker", func() bool { return strings.Contains(worker.err.String(), "slots on") })

@@ -25,7 +25,7 @@ import (
 
 // timings are the intervals that tests shorten.
 type timings struct {
-	beat, silence, lookup, grace, lead time.Duration
+	beat, silence, lookup, grace, lead, ahead time.Duration
 }
 
 // intervals returns the defaults, divided by NSWEEP_TEST_SPEEDUP where a test
@@ -34,7 +34,7 @@ func intervals() timings {
 	k := time.Duration(speedup())
 	return timings{
 		beat: 5 * time.Second / k, silence: 35 * time.Second / k, lookup: 5 * time.Second / k,
-		grace: 12 * time.Second / k, lead: 10 * time.Second / k,
+		grace: 12 * time.Second / k, lead: 10 * time.Second / k, ahead: 10 * time.Second / k,
 	}
 }
 
@@ -119,7 +119,7 @@ func (a *app) newService(st *opened, owner string, model *scheduler.Model, onPro
 		Store: st.Store, Queue: jobs.NewTransport(client, inspector), Model: model,
 		NewChecker: func(run jobs.Run) scheduler.Checker { return newChecker(st.Store, run) },
 		Options: scheduler.Options{
-			Owner: owner, SilenceAfter: t.silence, LookupAfter: t.lookup, Grace: t.grace, LeadFor: t.lead,
+			Owner: owner, SilenceAfter: t.silence, LookupAfter: t.lookup, Grace: t.grace, LeadFor: t.lead, Ahead: t.ahead,
 			MaxCells: taskCells(), Dead: deadHere, OnProgress: onProgress, Log: a.log(),
 		},
 	}

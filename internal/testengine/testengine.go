@@ -28,9 +28,6 @@ type Options struct {
 	FailAt, PanicAt, KillAt int64
 	// FailEvery makes every so manieth n fail.
 	FailEvery int64
-	// Honest has the calibration wait as long as values take, so that tasks are
-	// cut by their true time.
-	Honest bool
 	// Ballast is how many bytes of memory it holds and has touched.
 	Ballast int64
 	// WrongEvery makes every so manieth value wrong.
@@ -71,17 +68,13 @@ func Value(n, factor int64) int64 { return (7*n*n + 3*n) % 1_000_003 * factor }
 
 // Info describes the engine.
 func (e *Engine) Info() engine.Info {
-	probe := engine.Work{Lo: prompt + 1, Hi: prompt + 51}
-	if e.o.Honest {
-		probe = engine.Work{Lo: 1, Hi: 51}
-	}
 	return engine.Info{
 		Name: "toy", Version: e.o.Version, Doc: "a test engine", Symbol: "f(n)",
 		Params:     []engine.Param{{Name: "factor", Default: 1, Doc: "multiplies every value"}},
 		Algorithms: []engine.Algorithm{{Name: "plain", Doc: "the formula", Reach: 1_000_000_000}, {Name: "again", Doc: "the same", Reach: 1_000_000_000}},
 		Grid: engine.Grid{Version: 1, Bands: []engine.Band{{Upto: engine.MaxN, Cell: e.o.Cell}},
 			Widths: []engine.WidthBand{{Upto: engine.MaxN, Bytes: 8}}},
-		Probe: probe,
+		Probe: engine.Work{Lo: prompt + 1, Hi: prompt + 51},
 	}
 }
 
@@ -95,9 +88,18 @@ func (e *Engine) Resolve(w engine.Work) (engine.Work, error) {
 	})
 }
 
-// Cost is exact.
+// Cost is exact, also beyond prompt, so that the calibration finds 1 and tasks
+// are cut by their true time.
 func (e *Engine) Cost(w engine.Work) engine.Cost {
-	return engine.Cost{Run: float64(w.Len()) * max(10, float64(e.o.PerCell.Nanoseconds())/50)}
+	return engine.Cost{Run: float64(w.Len()) * max(10, float64(e.perCell(w.Lo).Nanoseconds())/50)}
+}
+
+// perCell is how long 50 values from n on take.
+func (e *Engine) perCell(n int64) time.Duration {
+	if n > prompt {
+		return min(e.o.PerCell, promptDelay)
+	}
+	return e.o.PerCell
 }
 
 // Compute emits the values in pieces of up to 50.
@@ -124,11 +126,7 @@ func (e *Engine) Compute(ctx context.Context, w engine.Work, s engine.Sink) erro
 			}
 			buf = append(buf, v)
 		}
-		d := e.o.PerCell * time.Duration(len(buf)) / 50
-		if lo > prompt {
-			d = min(d, promptDelay)
-		}
-		if d > 0 {
+		if d := e.perCell(lo) * time.Duration(len(buf)) / 50; d > 0 {
 			if e.o.Deaf {
 				time.Sleep(d)
 			} else {
