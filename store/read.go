@@ -215,12 +215,12 @@ func (s *Store) ReadPoints(ctx context.Context, id jobs.RunID, sweep string, ns 
 			}
 			v, err := engine.ParseInt128(text)
 			if err != nil {
-				return fail(fmt.Errorf("key %s, n = %d: %w", k.points(sweep), n, err))
+				return fail(jobs.Lasting(fmt.Errorf("key %s, n = %d: %w", k.points(sweep), n, err)))
 			}
 			hex, _ := crcs.Val()[i].(string)
 			crc, err := strconv.ParseUint(hex, 16, 32)
 			if err != nil {
-				return fail(fmt.Errorf("key %s, n = %d: CRC %q", k.pointCRCs(sweep), n, hex))
+				return fail(jobs.Lasting(fmt.Errorf("key %s, n = %d: CRC %q", k.pointCRCs(sweep), n, hex)))
 			}
 			out = append(out, jobs.PointValue{N: n, Value: v, CRC: uint32(crc)})
 		}

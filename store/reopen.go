@@ -21,8 +21,9 @@ const reopenBatch = 2048
 // Reopen takes finished cells, by grid index, and finished points of a sweep
 // for not finished, because what is stored of them does not hold. Their bits,
 // CRCs and claims go; the values stay until new ones are committed. The run has
-// no result afterwards, has a new revision and is running, unless it is paused
-// or cancelled. With neither cells nor points only that happens.
+// no result afterwards and a new revision, and is running if it was complete or
+// halted; a paused, failed or cancelled one waits for whoever makes it go on. With
+// neither cells nor points only that happens.
 //
 // Cells that are open already stay so, and a call that failed may be repeated.
 // The cost is one round trip for each 2048 cells or points, and a reading of all

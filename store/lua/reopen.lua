@@ -6,9 +6,8 @@
 -- Returns {'ok', the revision now}, {'fenced'}, {'nosweep'} or
 --      {'corrupt', key}.
 --
--- The run goes on: it is running, unless it is paused or cancelled, has no
--- result, and has a new revision, so that whoever leads it reads it again. This
--- is written first. Of what was broken off after it nothing worse is left than
+-- The run has no result and a new revision, so that whoever leads it reads it
+-- again; a complete or halted one is running. This is written first. Of what was broken off after it nothing worse is left than
 -- a run that is looked at once more.
 local head = redis.call('HMGET', KEYS[1], 'state', 'rev', 'plan:' .. ARGV[1])
 if not head[1] then return { 'fenced' } end
@@ -23,7 +22,7 @@ for k = 0, count - 1 do
   redis.call('STRLEN', key('crc:', k))
 end
 
-if head[1] ~= 'paused' and head[1] ~= 'cancelled' then
+if head[1] == 'complete' or head[1] == 'halted' then
   redis.call('HSET', KEYS[1], 'state', 'running', 'reason', '')
 end
 redis.call('HDEL', KEYS[1], 'result')

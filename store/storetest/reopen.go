@@ -96,9 +96,9 @@ func testReopenRefused(t *testing.T, s *store.Store) {
 		if err := s.Reopen(f.ctx, f.run.ID, "s", []int64{3}, nil); err != nil {
 			t.Fatal(err)
 		}
-		want := jobs.Running
-		if state == jobs.Paused || state == jobs.Cancelled {
-			want = state
+		want := state
+		if state == jobs.Halted {
+			want = jobs.Running
 		}
 		f.reread(before.Rev+1, want)
 	}
