@@ -138,10 +138,13 @@ type Beat struct {
 
 // Worker is a worker process as the store knows it.
 type Worker struct {
-	ID        string   `json:"id"`
-	Host      string   `json:"host"`
-	PID       int      `json:"pid"`
-	Slots     int      `json:"slots"`
+	ID    string `json:"id"`
+	Host  string `json:"host"`
+	PID   int    `json:"pid"`
+	Slots int    `json:"slots"`
+	// Build names the program, CPU the processor's model.
+	Build     string   `json:"build,omitempty"`
+	CPU       string   `json:"cpu,omitempty"`
 	Queues    []string `json:"queues"`
 	StartedMs int64    `json:"started_ms"`
 	AtMs      int64    `json:"at_ms"`

@@ -135,6 +135,8 @@ type Commit struct {
 	// it tells repetitions apart from independent computations when stored
 	// values are disputed.
 	Task string
+	// Origin, if set, is noted beside what is stored.
+	Origin *Origin
 }
 
 // Committed says what a commit did.

@@ -64,6 +64,11 @@ func (s *Store) Commit(ctx context.Context, c jobs.Commit) (jobs.Committed, erro
 // The CRC is checked because it was made where the value was: what was damaged
 // since then must not be stored under a bit that says it is good.
 func checkCommit(c jobs.Commit) error {
+	if c.Origin != nil {
+		if err := c.Origin.Check(); err != nil {
+			return err
+		}
+	}
 	for i, v := range c.Cells {
 		switch {
 		case v.Cell.Lo < 1 || v.Cell.Hi <= v.Cell.Lo || v.Cell.Hi-1 > engine.MaxN || v.Cell.Index < 0:
@@ -156,7 +161,11 @@ func (s *Store) commitCells(ctx context.Context, c jobs.Commit, cells []jobs.Cel
 			data, lo = data[n*width:], lo+n
 		}
 	}
-	r, err := s.run(ctx, script, c.Run, keys, args...)
+	origin, err := originOf(c)
+	if err != nil {
+		return jobs.Committed{}, err
+	}
+	r, err := s.run(ctx, script, c.Run, keys, append(args, origin...)...)
 	if err != nil {
 		return jobs.Committed{}, err
 	}
@@ -170,8 +179,12 @@ func (s *Store) commitPoints(ctx context.Context, c jobs.Commit, points []jobs.P
 	for _, p := range points {
 		args = append(args, p.N, p.Value.String(), fmt.Sprintf("%08x", p.CRC))
 	}
+	origin, err := originOf(c)
+	if err != nil {
+		return jobs.Committed{}, err
+	}
 	r, err := s.run(ctx, scriptPoints, c.Run,
-		[]string{k.manifest(), k.counts(), k.points(c.Sweep), k.pointCRCs(c.Sweep), k.disputes(c.Sweep)}, args...)
+		[]string{k.manifest(), k.counts(), k.points(c.Sweep), k.pointCRCs(c.Sweep), k.disputes(c.Sweep)}, append(args, origin...)...)
 	if err != nil {
 		return jobs.Committed{}, err
 	}

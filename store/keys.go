@@ -37,6 +37,12 @@ func (k runKeys) beats() string    { return k.prefix + "beats" }
 func (k runKeys) failures() string { return k.prefix + "failures" }
 func (k runKeys) states() string   { return k.prefix + "states" }
 func (k runKeys) leader() string   { return k.prefix + "leader" }
+func (k runKeys) who() string      { return k.prefix + "who" }
+
+// prov is the key of some notes of a worker, which is called by its short name.
+func (k runKeys) prov(sweep, short string, bucket int64) string {
+	return k.at("prov:"+sweep+":", short, bucket)
+}
 
 func (k runKeys) done(sweep string, chunk int64) string { return k.at("done:", sweep, chunk) }
 func (k runKeys) crc(sweep string, chunk int64) string  { return k.at("crc:", sweep, chunk) }

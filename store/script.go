@@ -17,6 +17,8 @@ var (
 	luaAdmit string
 	//go:embed lua/claims.lua
 	luaClaims string
+	//go:embed lua/origin.lua
+	luaOrigin string
 	//go:embed lua/ledger.lua
 	luaLedger string
 	//go:embed lua/values.lua
@@ -48,9 +50,9 @@ var (
 )
 
 var (
-	scriptValues = redis.NewScript(luaAdmit + luaClaims + luaLedger + luaValues)
-	scriptSums   = redis.NewScript(luaAdmit + luaClaims + luaLedger + luaSums)
-	scriptPoints = redis.NewScript(luaAdmit + luaClaims + luaPoints)
+	scriptValues = redis.NewScript(luaAdmit + luaOrigin + luaClaims + luaLedger + luaValues)
+	scriptSums   = redis.NewScript(luaAdmit + luaOrigin + luaClaims + luaLedger + luaSums)
+	scriptPoints = redis.NewScript(luaAdmit + luaOrigin + luaClaims + luaPoints)
 	scriptCreate = redis.NewScript(luaCreate)
 	scriptUpdate = redis.NewScript(luaUpdate)
 	scriptBury   = redis.NewScript(luaBury)

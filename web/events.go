@@ -143,15 +143,12 @@ func retries(r *RunView) []TaskView {
 
 func checkDifferences(r *RunView, was, s *SweepView) []Event {
 	var out []Event
-	if was.heat == nil {
-		return nil
+	if was.Summing || was.heat == nil {
+		return nil // it was met at some time before, which is not known
 	}
 	for i, c := range s.Result.Checkpoints {
 		if i >= len(was.Result.Checkpoints) || was.Result.Checkpoints[i].Status == c.Status || len(out) >= maxAlike {
 			continue
-		}
-		if int64(c.N) < s.since || was.Summing && c.Power == 0 {
-			continue // it was met at some time before, which is not known
 		}
 		e := Event{Run: r.ID.Name, Kind: "checked", Text: fmt.Sprintf("checkpoint met: %s = %s", checkName(s.Symbol, c), short(c.Want, 40))}
 		if c.Status == aggregator.Mismatch {

@@ -291,7 +291,7 @@ func TestEverybody(t *testing.T) {
 			for _, path := range []string{"/", "/run/overnight", "/run/halted-" + long[:40], "/run/overnight/cell?sweep=squares&n=501", "/run/overnight/confirm/cancel"} {
 				b.do(chromedp.Navigate(base + path))
 				if strings.HasPrefix(path, "/run/") && strings.Count(path, "/") == 2 {
-					b.until(`document.querySelector(".legend li") !== null && document.querySelector("#live").textContent === "live"`)
+					b.until(`document.querySelector(".legend") !== null && document.querySelector("#live").textContent === "live"`)
 				}
 				for _, problem := range eval[[]string](b, checks) {
 					t.Errorf("%s, %s, %s: %s", size.name, scheme, path, problem)

@@ -118,7 +118,6 @@ type SweepView struct {
 
 	Disputes []jobs.Dispute
 	heat     *heatSource // nil before the ledger was read
-	since    int64       // the first n that was not finished at the first look
 }
 
 // TaskView is one task that is given out.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/nsweep/nsweep/aggregator"
-	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
 )
 
@@ -56,9 +55,8 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 			w.Result, w.Trouble = s.view.Result, s.view.Trouble
 		}
 		if s.ledger != nil && (s.view == nil || s.view.heat == nil) {
-			s.before, s.since = s.layout.prefix(s.ledger)
+			s.before = s.layout.prefix(s.ledger)
 		}
-		w.since = s.since
 		w.Summing = s.ledger != nil && int64(w.Result.Done) < s.before
 		s.view = w
 		v.Sweeps = append(v.Sweeps, w)
@@ -160,27 +158,27 @@ func merged(spans []span) []span {
 }
 
 // prefix returns the number of n that are finished without a gap from the
-// first on, and the first n that is not, or one beyond all.
-func (l layout) prefix(led *jobs.Ledger) (count, next int64) {
+// first on.
+func (l layout) prefix(led *jobs.Ledger) int64 {
 	from, to := l.dense()
 	for i, n := range l.below {
 		if !led.PointDone(n) {
-			return int64(i), n
+			return int64(i)
 		}
 	}
 	if from < to {
 		if i := led.NextOpen(l.first); i < l.last {
 			c, _ := l.s.Cell(i)
-			return from + c.Lo - l.s.Set.Lo, c.Lo
+			return from + c.Lo - l.s.Set.Lo
 		}
 	}
 	done := from + l.s.Set.Hi - l.s.Set.Lo
 	for i, n := range l.above {
 		if !led.PointDone(n) {
-			return done + int64(i), n
+			return done + int64(i)
 		}
 	}
-	return done + int64(len(l.above)), engine.MaxN + 1
+	return done + int64(len(l.above))
 }
 
 // workers returns the processes that can compute this run, and those that hold

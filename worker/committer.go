@@ -21,6 +21,7 @@ type committer struct {
 	cancel context.CancelCauseFunc
 	job    *job
 
+	trace *tracer
 	batch jobs.Commit
 	bytes int
 	since time.Time // when the first cell of the batch was added
@@ -34,7 +35,7 @@ type committer struct {
 
 func newCommitter(ctx context.Context, j *job) *committer {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := &committer{ctx: ctx, cancel: cancel, job: j, queue: make(chan jobs.Commit, 1)}
+	c := &committer{ctx: ctx, cancel: cancel, job: j, trace: newTracer(j), queue: make(chan jobs.Commit, 1)}
 	c.reset()
 	c.sender.Go(func() {
 		for b := range c.queue {
@@ -56,11 +57,13 @@ func (c *committer) addCell(v jobs.CellValues) error {
 		c.enqueue()
 	}
 	c.batch.Cells = append(c.batch.Cells, v)
+	c.trace.cell(v.Cell.Lo, v.Cell.Hi)
 	return c.added(len(v.Data))
 }
 
 func (c *committer) addPoint(p jobs.PointValue) error {
 	c.batch.Points = append(c.batch.Points, p)
+	c.trace.point(p.N)
 	return c.added(48)
 }
 
@@ -76,7 +79,7 @@ func (c *committer) added(bytes int) error {
 		// Not at the price of waiting: in an outage the engine goes on until
 		// there is no room.
 		select {
-		case c.queue <- c.batch:
+		case c.queue <- c.noted():
 			c.reset()
 		default:
 		}
@@ -86,8 +89,14 @@ func (c *committer) added(bytes int) error {
 
 // enqueue hands the batch to the sender, waiting while it is busy.
 func (c *committer) enqueue() {
-	c.queue <- c.batch
+	c.queue <- c.noted()
 	c.reset()
+}
+
+// noted returns the batch with its origin.
+func (c *committer) noted() jobs.Commit {
+	c.batch.Origin = c.trace.note()
+	return c.batch
 }
 
 // finish stores what is left and waits until everything is stored or refused.

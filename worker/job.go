@@ -134,6 +134,7 @@ func (j *job) computeRange(com *committer, eng engine.Engine, grid engine.Grid) 
 	if err != nil {
 		return err
 	}
+	com.trace.uses(work.Algorithm)
 	cut, err := newCutter(t, grid)
 	if err != nil {
 		return err
@@ -169,6 +170,7 @@ func (j *job) computePoints(com *committer, eng engine.Engine) error {
 		if err != nil {
 			return err
 		}
+		com.trace.uses(work.Algorithm)
 		got := 0
 		var value engine.Int128
 		sink := j.sink(com.ctx, work, float64(i)/float64(len(t.Points)), 1/float64(len(t.Points)))

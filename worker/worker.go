@@ -99,14 +99,15 @@ type Worker struct {
 	drainErr sync.Once
 
 	mu      sync.Mutex
-	left    *sync.Cond     // a handler ended
-	running map[string]int // handlers by task ID, also those asynq gave up on
+	left    *sync.Cond       // a handler ended
+	running map[string]int   // handlers by task ID, also those asynq gave up on
+	numbers map[string]int64 // tasks that committed, by run and sweep
 }
 
 // New returns a worker over the engines of the registry.
 func New(store Store, reg *engine.Registry, opts Options) *Worker {
 	opts.defaults()
-	w := &Worker{store: store, reg: reg, opts: opts, drain: make(chan struct{}), seats: newSeats(opts.Self.Slots), running: map[string]int{}}
+	w := &Worker{store: store, reg: reg, opts: opts, drain: make(chan struct{}), seats: newSeats(opts.Self.Slots), running: map[string]int{}, numbers: map[string]int64{}}
 	w.left = sync.NewCond(&w.mu)
 	return w
 }

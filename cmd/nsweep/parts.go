@@ -48,6 +48,7 @@ func self(slots int) jobs.Worker {
 	rand.Read(b[:]) // never fails since Go 1.24
 	return jobs.Worker{
 		ID: fmt.Sprintf("%s:%d:%s%s", host, os.Getpid(), processTable(), hex.EncodeToString(b[:])), Host: host, PID: os.Getpid(), Slots: slots,
+		Build: version(), CPU: cpuModel(),
 	}
 }
 

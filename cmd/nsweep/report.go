@@ -20,7 +20,8 @@ func (a *app) reportCmd() *cobra.Command {
 		Short: "Print a run's sums, checkpoints and digests",
 		Long: `Prints what a run has found. For a complete run this is the result that was
 proven at its end; otherwise everything that is stored is read and summed up now.
-Exit code 3 when a checkpoint does not hold.`,
+Exit code 3 when a checkpoint does not hold. --json adds which workers computed
+the values: machine, build, processor, and up to 10,000 of their tasks one by one.`,
 		Example: `  nsweep report euler
   nsweep report euler --json`,
 		Args:              cobra.ExactArgs(1),
@@ -46,7 +47,12 @@ func (a *app) report(ctx context.Context, name string, asJSON bool) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := a.showResult(result, run.State, asJSON); err != nil {
+	if asJSON {
+		err = a.writeReport(ctx, st, run.ID, result)
+	} else {
+		err = a.showResult(result, run.State, false)
+	}
+	if err != nil {
 		return err
 	}
 	if run.State == jobs.Halted {

@@ -43,6 +43,8 @@ type runStatus struct {
 	Workers  []jobs.Worker  `json:"workers,omitempty"`
 	Tasks    []jobs.Beat    `json:"tasks,omitempty"`
 	Leader   string         `json:"leader,omitempty"`
+	// Provenance is there when it was asked for.
+	Provenance *provenance `json:"provenance,omitempty"`
 }
 
 func newRunStatus(run jobs.Run, counts map[string]jobs.Counts) runStatus {
@@ -68,12 +70,13 @@ func (s runStatus) percent() float64 {
 }
 
 func (a *app) statusCmd() *cobra.Command {
-	var asJSON, watch bool
+	var asJSON, watch, tasks bool
 	c := &cobra.Command{
 		Use:   "status RUN",
 		Short: "Show how a run stands",
 		Example: `  nsweep status euler
   nsweep status euler --watch
+  nsweep status euler --tasks         who computed what, when and how
   nsweep status euler --json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.runArgs,
@@ -81,16 +84,18 @@ func (a *app) statusCmd() *cobra.Command {
 			if watch {
 				return a.watch(cmd.Context(), args[0])
 			}
-			return a.status(cmd.Context(), args[0], asJSON)
+			return a.status(cmd.Context(), args[0], asJSON, tasks)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	c.Flags().BoolVar(&watch, "watch", false, "redraw once a second until the run has ended")
+	c.Flags().BoolVar(&tasks, "tasks", false, "list the tasks under way, and those that stored values with their workers")
 	exclusive(c, "json", "watch")
+	exclusive(c, "tasks", "watch")
 	return c
 }
 
-func (a *app) status(ctx context.Context, name string, asJSON bool) (err error) {
+func (a *app) status(ctx context.Context, name string, asJSON, tasks bool) (err error) {
 	st, run, err := a.openFor(ctx, name)
 	if err != nil {
 		return err
@@ -101,9 +106,19 @@ func (a *app) status(ctx context.Context, name string, asJSON bool) (err error) 
 		return err
 	}
 	if asJSON {
+		if tasks {
+			p, err := provenanceOf(ctx, st, run.ID, -1)
+			if err != nil {
+				return err
+			}
+			s.Provenance = &p
+		}
 		return writeJSON(a.out, s)
 	}
 	s.print(a.out)
+	if tasks {
+		return s.tasks(ctx, a.out, st, run.ID)
+	}
 	return nil
 }
 

@@ -1,13 +1,15 @@
--- Commit of values at single n. Runs after admit.lua and claims.lua.
+-- Commit of values at single n. Runs after admit.lua, origin.lua and
+-- claims.lua.
 --
 -- KEYS 1 manifest  2 counts  3 points  4 their CRCs  5 disputes
 -- ARGV 1 sweep  2 claimant  3… for each point: n, value in decimal, CRC as 8
---      hex digits
+--      hex digits; then those of origin.lua
 -- Returns a refusal of admit, {'corrupt', key}, or {'ok', stored, same, 0, k…}
 --      with the k, from 0, of the disputed points.
 local sweep, who = ARGV[1], ARGV[2]
 local stop = admit(KEYS[1], sweep)
 if stop then return stop end
+local noted = origin()
 redis.call('HLEN', KEYS[3])
 redis.call('HLEN', KEYS[4])
 redis.call('HLEN', KEYS[5])
@@ -15,7 +17,7 @@ if not counters(KEYS[2], sweep) then return { 'corrupt', KEYS[2] } end
 
 local claims = claimsof(KEYS[5])
 local act, same = {}, 0
-for k = 0, (#ARGV - 2) / 3 - 1 do
+for k = 0, (#ARGV - 11) / 3 - 1 do
   local n, value, crc = ARGV[3 + 3 * k], ARGV[4 + 3 * k], ARGV[5 + 3 * k]
   local have = redis.call('HGET', KEYS[3], n)
   local what = 'new'
@@ -56,4 +58,4 @@ raise(KEYS[2], sweep .. ':values', new)
 raise(KEYS[2], sweep .. ':repeated', repeated)
 raise(KEYS[2], sweep .. ':disputed', open)
 out[2], out[3] = stored, same
-return out
+return noted(out)

@@ -1,10 +1,11 @@
--- Commit of cells whose values are kept. Runs after admit.lua, claims.lua and
--- ledger.lua, which say what the first KEYS and ARGV are.
+-- Commit of cells whose values are kept. Runs after admit.lua, origin.lua,
+-- claims.lua and ledger.lua, which say what the first KEYS and ARGV are.
 --
 -- KEYS 7… the blocks that the cells touch, in order of n
 -- ARGV 11 bytes of a value
 --      12… for each block: its full length in bytes, the offset of the first
---      byte in it, and the bytes, which run on from block to block
+--      byte in it, and the bytes, which run on from block to block; then
+--      those of origin.lua
 local width = tonumber(ARGV[11])
 local blocks = #KEYS - 6
 local full, off, have = {}, {}, {}
@@ -53,7 +54,7 @@ local function pieces(k, f)
   end
 end
 
-return commit({
+return origin()(commit({
   check = function()
     for b = 1, blocks do
       have[b] = redis.call('STRLEN', KEYS[6 + b])
@@ -82,4 +83,4 @@ return commit({
     end
     return true
   end,
-}, false)
+}, false))

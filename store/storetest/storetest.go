@@ -53,6 +53,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		"leader":                testLeader,
 		"failures":              testFailures,
 		"engine states":         testEngineStates,
+		"provenance":            testProvenance,
+		"much provenance":       testProvenanceMany,
 		"foreign data":          testForeign,
 		"missing data":          testMissing,
 	}

@@ -38,7 +38,6 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
   // screen reader.
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-roledescription", "map of cells");
-  canvas.setAttribute("aria-label", "Map of cells");
   canvas.setAttribute("aria-describedby", "map-help");
   const line = make("p", { className: "map-line", id: "map-line" });
   const help = make("p", {
@@ -64,7 +63,7 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
   const toggle = make("span", { className: "toggle" }, byState, byTime);
   toggle.setAttribute("role", "group");
   toggle.setAttribute("aria-label", "Colour by");
-  panel.querySelector("#canvas-place").replaceChildren(make("div", { className: "map-head" }, legend, toggle), strip, canvas, line, help);
+  panel.querySelector("#canvas-place").replaceChildren(legend, strip, canvas, line, help);
 
   // squares returns how many squares fit.
   function squares() {
@@ -125,7 +124,7 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
     }
     byState.setAttribute("aria-pressed", String(view.by === "state"));
     byTime.setAttribute("aria-pressed", String(view.by === "time"));
-    legend.replaceChildren(...items);
+    legend.replaceChildren(...items, make("li", { className: "grow" }, toggle));
     const cells = `${group(heat.cells)} of ${group(heat.all)} cells of ${sweep}, n = ${group(heat.los[0])} to ${group(heat.his[heat.his.length - 1])}`;
     canvas.setAttribute("aria-label", `Map of ${cells}: ${Object.keys(names).filter((k) => n[k] > 0).map((k) => `${n[k]} ${names[k]}`).join(", ")}`);
     const zoomed = String(view.from) !== first || String(view.to) !== last;

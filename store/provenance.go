@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/jobs"
+)
+
+// bucketTasks is how many notes of one worker share a hash. Redis keeps hashes
+// of up to 128 short fields without an index, at about their length.
+const bucketTasks = 100
+
+// originArgs is the number of arguments that originOf makes.
+const originArgs = 9
+
+// described is what is kept of a worker: what it was, not how it stands.
+type described struct {
+	ID    string `json:"id"`
+	Host  string `json:"host,omitempty"`
+	PID   int    `json:"pid,omitempty"`
+	Slots int    `json:"slots,omitempty"`
+	Build string `json:"build,omitempty"`
+	CPU   string `json:"cpu,omitempty"`
+}
+
+// originOf returns the arguments of lua/origin.lua.
+func originOf(c jobs.Commit) ([]any, error) {
+	o := c.Origin
+	if o == nil {
+		args := make([]any, originArgs)
+		for i := range args {
+			args[i] = ""
+		}
+		return args, nil
+	}
+	w := o.Worker
+	text, err := json.Marshal(described{w.ID, w.Host, w.PID, w.Slots, w.Build, w.CPU})
+	if err != nil {
+		return nil, err
+	}
+	k, short := keysOf(c.Run), w.Short()
+	return []any{k.who(), k.prov(c.Sweep, short, o.Seq/bucketTasks), short, text, c.Sweep + ":" + short, o.Seq + 1,
+		o.Seq % bucketTasks, max(0, time.Since(o.Began).Milliseconds()), encodeOrigin(*o)}, nil
+}
+
+// encodeOrigin writes a note without its start: first n, length of the range
+// or p and the number of points and d and their extent, attempt, milliseconds
+// in base 36, then the algorithm.
+func encodeOrigin(o jobs.Origin) string {
+	n := strconv.FormatInt
+	length := n(o.Hi-o.Lo, 36)
+	if o.Points > 0 {
+		length += "/" + n(o.Points, 36)
+	}
+	return n(o.Lo, 36) + " " + length + " " + n(int64(o.Attempt), 36) + " " + n(o.Took.Milliseconds(), 36) + " " + o.Algorithm
+}
+
+// decodeOrigin reads what encodeOrigin and lua/origin.lua wrote.
+func decodeOrigin(text string) (jobs.Origin, error) {
+	fail := func() (jobs.Origin, error) { return jobs.Origin{}, fmt.Errorf("%q is no note of a task", text) }
+	f := strings.Split(text, " ")
+	if len(f) != 6 {
+		return fail()
+	}
+	length, points, _ := strings.Cut(f[1], "/")
+	if points == "" {
+		points = "0"
+	}
+	var v [6]int64
+	for i, p := range []struct {
+		text string
+		base int
+		most int64
+	}{{f[0], 36, engine.MaxN}, {length, 36, engine.MaxN}, {points, 36, engine.MaxN}, {f[2], 36, 1 << 31}, {f[3], 36, 1 << 43}, {f[5], 10, 1 << 53}} {
+		n, err := strconv.ParseInt(p.text, p.base, 64)
+		if err != nil || n < 0 || n > p.most {
+			return fail()
+		}
+		v[i] = n
+	}
+	// Both are at most 10^18, so the sum fits.
+	o := jobs.Origin{Lo: v[0], Hi: v[0] + v[1], Points: v[2], Attempt: int(v[3]), Took: time.Duration(v[4]) * time.Millisecond,
+		Algorithm: f[4], StartedMs: v[5], Worker: jobs.Worker{ID: "-"}}
+	if err := o.Check(); err != nil || o.Hi-1 > engine.MaxN {
+		return fail()
+	}
+	o.Worker = jobs.Worker{}
+	return o, nil
+}
+
+// Provenance calls f for each note of a task that stored something in the run:
+// by sweep, then worker, then in the order in which the worker began. It reads
+// in batches and returns the first error of f. A worker whose description was
+// lost has only an ID, the short name.
+func (s *Store) Provenance(ctx context.Context, id jobs.RunID, f func(sweep string, o jobs.Origin) error) error {
+	fail := func(err error) error { return fmt.Errorf("read the provenance of run %s: %w", id.Name, err) }
+	k := keysOf(id)
+	all, err := s.client.HGetAll(ctx, k.who()).Result()
+	if err != nil {
+		return fail(err)
+	}
+	for _, field := range sorted(all) {
+		sweep, short, ok := strings.Cut(field, ":")
+		if !ok {
+			continue
+		}
+		tasks, err := strconv.ParseInt(all[field], 10, 64)
+		if err != nil || tasks < 1 || tasks > 1<<40 {
+			return fail(fmt.Errorf("key %s, field %s: %q is no number of tasks", k.who(), field, all[field]))
+		}
+		worker := jobs.Worker{ID: short}
+		var d described
+		if text, ok := all[short]; ok {
+			if err := json.Unmarshal([]byte(text), &d); err != nil {
+				return fail(fmt.Errorf("key %s, field %s: %w", k.who(), short, err))
+			}
+			worker = jobs.Worker{ID: d.ID, Host: d.Host, PID: d.PID, Slots: d.Slots, Build: d.Build, CPU: d.CPU}
+		}
+		err = s.readOrigins(ctx, k, sweep, short, (tasks-1)/bucketTasks+1, func(o jobs.Origin) error {
+			o.Worker = worker
+			return f(sweep, o)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOrigins reads the buckets of one worker.
+func (s *Store) readOrigins(ctx context.Context, k runKeys, sweep, short string, buckets int64, f func(jobs.Origin) error) error {
+	const batch = 64
+	for from := int64(0); from < buckets; from += batch {
+		to := min(from+batch, buckets)
+		pipe := s.client.Pipeline()
+		cmds := make([]*redis.MapStringStringCmd, 0, batch)
+		for b := from; b < to; b++ {
+			cmds = append(cmds, pipe.HGetAll(ctx, k.prov(sweep, short, b)))
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return fmt.Errorf("read the notes of worker %s: %w", short, err)
+		}
+		for i, cmd := range cmds {
+			bucket := from + int64(i)
+			var origins []jobs.Origin
+			for field, text := range cmd.Val() {
+				o, err := decodeOrigin(text)
+				if err == nil {
+					o.Seq, err = strconv.ParseInt(field, 10, 64)
+				}
+				if err != nil {
+					return fmt.Errorf("key %s, field %s: %w", k.prov(sweep, short, bucket), field, err)
+				}
+				o.Seq += bucket * bucketTasks
+				origins = append(origins, o)
+			}
+			sort.Slice(origins, func(a, b int) bool { return origins[a].Seq < origins[b].Seq })
+			for _, o := range origins {
+				if err := f(o); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
