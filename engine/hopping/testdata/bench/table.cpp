@@ -13,51 +13,41 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 #include <vector>
 #include <sys/resource.h>
 
-static std::vector<int32_t> bufferA, bufferB;
+static std::vector<int32_t> buffer[2];
 static long long updates;
 
 // dst = upper after sigma_j after lower.
-static void compose(int32_t *__restrict dst, const int32_t *__restrict upper, const int32_t *__restrict lower, int j, int n) {
+// Not inlined, which g++ 12 would do with a slower loop.
+__attribute__((noinline)) static void compose(int32_t *__restrict dst, const int32_t *__restrict upper, const int32_t *__restrict lower, int j, int n) {
     for (int u = 0; u <= n; u++) {
         const int x = lower[u] + j;
         dst[u] = upper[x > n ? 0 : x];
     }
 }
 
-// M(n); the rows C_{m,s-m+1}, 0 <= m <= s, of group s start at cur + m*(n+1).
+// M(n). The rows C_{m,s-m+1}, 0 <= m <= s, of group s lie behind one another in
+// one buffer, those of group s-1 in the other.
 static int hop(int n) {
-    const int w = n + 1;
-    size_t rows = 0;
-    int32_t *prev = nullptr, *cur = nullptr;
-    auto reserve = [&](size_t r) {
-        if (bufferA.size() < r * w) {
-            bufferA.resize(r * w);
-            bufferB.resize(r * w);
-        }
-        rows = bufferA.size() / w;
-    };
-    reserve(8);
+    const size_t w = size_t(n) + 1;
     for (int s = 0;; s++) {
-        bool swapped = cur != nullptr && cur == bufferB.data();
-        reserve(size_t(s) + 1);
-        cur = swapped ? bufferB.data() : bufferA.data();
-        prev = swapped ? bufferA.data() : bufferB.data();
-        std::swap(cur, prev);
-        for (int u = 0; u < w; u++) cur[u] = u;
+        std::vector<int32_t> &mine = buffer[s & 1], &other = buffer[1 - (s & 1)];
+        if (mine.size() < (s + 1) * w) mine.resize((s + 1) * w);
+        int32_t *cur = mine.data();
+        const int32_t *prev = other.data();
+        for (int u = 0; u <= n; u++) cur[u] = u;
         for (int m = 1; m <= s; m++) {
-            const int j = s - m + 1;
-            // lower is C_{m-1,j+1} of group s, upper is C_{m-1,j} of group s-1.
-            compose(cur + size_t(m) * w, prev + size_t(m - 1) * w, cur + size_t(m - 1) * w, j, n);
-            updates += w;
+            // C_{m-1,j} of group s-1 after sigma_j after C_{m-1,j+1} of this group
+            compose(cur + m * w, prev + (m - 1) * w, cur + (m - 1) * w, s - m + 1, n);
         }
-        const int32_t *last = cur + size_t(s) * w;
-        bool constant = s > 0;
-        for (int u = 1; u < w && constant; u++) constant = last[u] == last[0];
-        if (constant) return last[0];
+        updates += (long long)s * (long long)w;
+        if (s == 0) continue;
+        const int32_t *last = cur + s * w;
+        int u = 1;
+        while (u <= n && last[u] == last[0]) u++;
+        if (u > n) return last[0];
     }
 }
 
