@@ -42,12 +42,33 @@ func signalTo(t *testing.T, p *proc, sig os.Signal) {
 	}
 }
 
-// stand starts a second scheduler and waits until it is ready.
-func (s *scene) stand() *proc {
+// pair starts two schedulers and two workers, and hands the run over when both
+// schedulers are ready. It returns the one that leads and the other, once there
+// are values.
+func (s *scene) pair() (leader, other *proc) {
 	s.t.Helper()
-	p := s.start(s.direct("NSWEEP_TEST_MACHINE=t"), "scheduler")
-	until(s.t, "the second scheduler", func() bool { return strings.Contains(p.err.String(), "scheduler ") })
-	return p
+	var both []*proc
+	for _, m := range []string{"s", "t"} {
+		p := s.start(s.direct("NSWEEP_TEST_MACHINE="+m), "scheduler")
+		both = append(both, p)
+		until(s.t, "the scheduler", func() bool { return strings.Contains(p.err.String(), "scheduler ") })
+	}
+	for _, m := range []string{"a", "b"} {
+		s.start(s.direct("NSWEEP_TEST_MACHINE="+m), "worker", "--concurrency", "1")
+	}
+	s.submit()
+	s.begun()
+	run := s.run()
+	until(s.t, "a leader", func() bool {
+		owner, _ := s.store.Leader(context.Background(), run.ID)
+		for i, p := range both {
+			if strings.Contains(owner, pidOf(p)) {
+				leader, other = p, both[1-i]
+			}
+		}
+		return leader != nil
+	})
+	return leader, other
 }
 
 // leads waits until the process leads the run.
@@ -128,20 +149,14 @@ var processFaults = []aFault{
 		return d
 	}},
 	{name: "kill -9 of the scheduler", perCell: time.Second, goal: 15 * time.Second, blameless: true, play: func(s *scene) time.Duration {
-		first, _, _ := s.cluster()
-		s.leads(first)
-		second := s.stand()
-		s.begun()
+		first, second := s.pair()
 		begin := time.Now()
 		signalTo(s.t, first, syscall.SIGKILL)
 		s.leads(second)
 		return time.Since(begin)
 	}},
 	{name: "two schedulers at once", perCell: time.Second, goal: 15 * time.Second, play: func(s *scene) time.Duration {
-		first, _, _ := s.cluster()
-		s.leads(first)
-		second := s.stand()
-		s.begun()
+		first, second := s.pair()
 		begin := time.Now()
 		signalTo(s.t, first, stopSignal)
 		s.leads(second)
