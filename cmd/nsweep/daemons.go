@@ -87,14 +87,8 @@ func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err 
 	if me.Queues, err = a.queues(engines); err != nil {
 		return coded(codeUsage, err)
 	}
-	for _, name := range engines {
-		eng, err := a.reg.Get(name)
-		if err != nil {
-			return coded(codeUsage, err)
-		}
-		if err := eng.SelfTest(ctx); err != nil {
-			return fmt.Errorf("engine %s computes wrong values on this machine, so it does not work: %w", name, err)
-		}
+	if err := a.selfTest(ctx, engines); err != nil {
+		return err
 	}
 	st, err := a.open(ctx, s, share)
 	if err != nil {
@@ -113,4 +107,22 @@ func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err 
 		return &codedError{code: codeFailed, err: fat, quiet: true}
 	}
 	return err
+}
+
+// selfTest lets the named engines compute a few known values. A machine on which
+// one of them comes out wrong must not work.
+func (a *app) selfTest(ctx context.Context, engines []string) error {
+	for _, name := range engines {
+		eng, err := a.reg.Get(name)
+		if err != nil {
+			return coded(codeUsage, err)
+		}
+		switch err := eng.SelfTest(ctx); {
+		case err != nil && ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("engine %s computes wrong values on this machine, so it does not work: %w", name, err)
+		}
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ func extraEngines() []engine.Engine {
 		Deaf: os.Getenv("NSWEEP_TOY_DEAF") != "", FailAt: envInt("NSWEEP_TOY_FAIL_AT"), PanicAt: envInt("NSWEEP_TOY_PANIC_AT"),
 		KillAt: envInt("NSWEEP_TOY_KILL_AT"), WrongEvery: envInt("NSWEEP_TOY_WRONG_EVERY"),
 		Ballast: envInt("NSWEEP_TOY_BALLAST"), FailEvery: envInt("NSWEEP_TOY_FAIL_EVERY"),
+		Unfit: os.Getenv("NSWEEP_TOY_UNFIT") != "",
 	})}
 }
 

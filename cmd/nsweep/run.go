@@ -157,8 +157,11 @@ func (a *app) announce(st *opened, en ensured) {
 func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, drain time.Duration) error {
 	name := en.run.ID.Name
 	engines := engineNames(en.run.Sweeps)
+	err := a.selfTest(ctx, engines)
+	if err != nil {
+		return err
+	}
 	me := self(slots)
-	var err error
 	if me.Queues, err = a.queues(engines); err != nil {
 		return err
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	Ballast int64
 	// WrongEvery makes every so manieth value wrong.
 	WrongEvery int64
+	// Unfit makes its self-test fail.
+	Unfit bool
 }
 
 // Beyond prompt no 50 values take longer than promptDelay, so that calibration
@@ -148,8 +150,11 @@ func (e *Engine) Compute(ctx context.Context, w engine.Work, s engine.Sink) erro
 	return nil
 }
 
-// SelfTest passes, unless the ballast was lost.
+// SelfTest passes, unless the engine is unfit or the ballast was lost.
 func (e *Engine) SelfTest(context.Context) error {
+	if e.o.Unfit {
+		return fmt.Errorf("told to be unfit")
+	}
 	if int64(len(e.ballast)) != e.o.Ballast {
 		return fmt.Errorf("the ballast has %d bytes", len(e.ballast))
 	}
