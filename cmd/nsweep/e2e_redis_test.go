@@ -163,7 +163,7 @@ func kills(t *testing.T, env []string, file string, times int, moments func() ti
 	call(t, clean, nil, codeDone, "run", file)
 	want := digests(result(t, clean, nil, name))
 	fast := append([]string{"NSWEEP_TEST_SPEEDUP=10"}, env...)
-	slow := append([]string{"NSWEEP_TOY_PER_CELL=20ms"}, fast...)
+	slow := append([]string{"NSWEEP_TOY_PER_CELL=80ms"}, fast...)
 	killed := 0
 	for range times {
 		p := cli(t, dir, slow, args...)
