@@ -53,7 +53,7 @@ type sweepTrack struct {
 	open     float64     // estimated cost of what the ledger has open,
 	costed   uint64      // after so many reads
 	seen     jobs.Counts // when the ledger was read
-	before   int64 // values finished without a gap when the ledger was first read
+	before   int64       // values finished without a gap when the ledger was first read
 	disputes []jobs.Dispute
 	times    []timed
 	view     *SweepView
