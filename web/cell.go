@@ -169,9 +169,7 @@ func (s *Server) stored(ctx context.Context, id jobs.RunID, c *cellInfo) {
 			fail(err)
 			return
 		}
-		for _, x := range []valueAt{{c.Lo, record.First.String()}, {record.MinN, record.Min.String()}, {record.MaxN, record.Max.String()}, {c.Hi - 1, record.Last.String()}} {
-			c.Values = append(c.Values, x)
-		}
+		c.Values = []valueAt{{c.Lo, record.First.String()}, {record.MinN, record.Min.String()}, {record.MaxN, record.Max.String()}, {c.Hi - 1, record.Last.String()}}
 		return
 	}
 	piece, err := jobs.DecodeValues(engine.Piece{}, cell.Cell.Lo, cell.Width, cell.Data)
