@@ -5,10 +5,10 @@ GO     ?= go
 STATIC := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w'
 TOOLS  := -modfile=internal/tools/go.mod
 
-# What the tests need beside Go: a C compiler for the race detector and a real
-# Redis.
-NEED_COMMANDS := gcc redis-server
-NEED_PACKAGES := gcc libc6-dev redis-server
+# What the tests need beside Go: a C compiler for the race detector, a real
+# Redis, and a browser with a font for the live page.
+NEED_COMMANDS := gcc redis-server chromium
+NEED_PACKAGES := gcc libc6-dev redis-server chromium fonts-dejavu-core
 
 .PHONY: all build test soak bench lint fmt deps clean
 
