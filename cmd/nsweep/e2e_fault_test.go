@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -326,6 +327,19 @@ func outage(begin func(s *scene), d time.Duration, end func(s *scene)) func(s *s
 		_ = w
 		return took
 	}
+}
+
+// soak reports whether the long tests are wanted.
+func soak() bool { return os.Getenv("NSWEEP_SOAK") != "" }
+
+// waitFor is wait with a patience of its own.
+func (p *proc) waitFor(d time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(d):
+	}
+	return p.wait()
 }
 
 // sleep lets a fault last; it is no guess at when something has happened.
