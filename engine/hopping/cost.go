@@ -23,9 +23,9 @@ func tableCost(n float64) float64 {
 func classesCost(n float64) float64 {
 	switch {
 	case n <= narrowMax:
-		return 350 + n*(6.2+1.4e-5*n)
+		return 300 + n*(5.1+1.5e-5*n)
 	case n <= wideKeep:
-		return n * (8.6 + 1.5*math.Log10(n/1e5))
+		return n * (9.1 + 1.6*math.Log10(n/1e5))
 	default:
 		return n * (26 + 6*math.Log10(n/1e7))
 	}
