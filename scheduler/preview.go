@@ -62,6 +62,10 @@ const (
 	runBytes      = 4096
 )
 
+// Bytes estimates the memory in Redis that a sweep takes when it is complete.
+// It takes no time.
+func Bytes(s jobs.Sweep) int64 { return memory(s) }
+
 // memory estimates a sweep's bytes in Redis.
 func memory(s jobs.Sweep) int64 {
 	total := float64(runBytes + pointBytes*len(s.Set.Points))

@@ -36,6 +36,9 @@ type Options struct {
 	// Embedded says that the server behind Dialer is the embedded one, which
 	// is always fit and knows no INFO.
 	Embedded bool
+	// Unchecked lets Open return a store that may be out of reach or unfit, for
+	// those who want to say what is wrong with it.
+	Unchecked bool
 	// Logger receives what the client library has to say, on level debug. Nil
 	// means slog.Default().
 	Logger *slog.Logger

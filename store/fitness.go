@@ -49,6 +49,10 @@ type Fitness struct {
 	Mode, Role string
 	// AOFError says that the last write to the append-only file failed.
 	AOFError bool
+	// Fsync is appendfsync, or empty where this user may not ask.
+	Fsync string
+	// SystemMemory is the memory of the server's machine in bytes, or 0.
+	SystemMemory int64
 }
 
 // Fitness asks the server about itself.
@@ -60,7 +64,12 @@ func (s *Store) Fitness(ctx context.Context) (Fitness, error) {
 	if err != nil {
 		return Fitness{}, fmt.Errorf("ask Redis about itself: %w", err)
 	}
-	return parseInfo(text), nil
+	f := parseInfo(text)
+	// Many servers do not let everybody ask for this; it is good to know only.
+	if c, err := s.client.ConfigGet(ctx, "appendfsync").Result(); err == nil {
+		f.Fsync = c["appendfsync"]
+	}
+	return f, nil
 }
 
 // Incarnation returns a name of the server process that is new whenever Redis
@@ -103,6 +112,8 @@ func parseInfo(text string) Fitness {
 			f.Policy = value
 		case "used_memory":
 			f.UsedMemory, _ = strconv.ParseInt(value, 10, 64)
+		case "total_system_memory":
+			f.SystemMemory, _ = strconv.ParseInt(value, 10, 64)
 		case "maxmemory":
 			f.MaxMemory, _ = strconv.ParseInt(value, 10, 64)
 		}
@@ -112,8 +123,8 @@ func parseInfo(text string) Fitness {
 
 // checkFitness decides whether the server will do.
 func (s *Store) checkFitness(ctx context.Context) error {
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		return s.classify(ctx, err)
+	if err := s.Reach(ctx); err != nil {
+		return err
 	}
 	f, err := s.Fitness(ctx)
 	if err != nil {
@@ -122,30 +133,12 @@ func (s *Store) checkFitness(ctx context.Context) error {
 	if problem := f.problem(); problem != "" {
 		return &UnfitError{Store: s.where, Problem: problem}
 	}
-	if !f.AOF {
-		s.warnings = append(s.warnings, s.where+" keeps no append-only file: a crash of it loses all runs since its last snapshot; set appendonly yes")
-	}
-	if f.AOFError {
-		s.warnings = append(s.warnings, s.where+" could not write its append-only file the last time: is its disk full?")
+	for _, x := range f.Findings() {
+		if x.Verdict == Warning {
+			s.warnings = append(s.warnings, s.where+" "+x.Text)
+		}
 	}
 	return nil
-}
-
-// problem says what makes the server unfit, or nothing.
-func (f Fitness) problem() string {
-	switch {
-	case f.Mode == "sentinel":
-		return "is a sentinel: use redis-sentinel://host:port/master"
-	case f.Mode == "cluster":
-		return "is a Redis Cluster: a run needs a single server or a sentinel group"
-	case f.Version != "embedded" && !atLeast(f.Version, 6, 2):
-		return "has version " + f.Version + ": 6.2 or newer is needed"
-	case f.Role == "slave":
-		return "is a read-only replica: use its master"
-	case f.Policy != "noeviction":
-		return "has maxmemory-policy " + f.Policy + ", which may throw results away: set it to noeviction"
-	}
-	return ""
 }
 
 // atLeast compares the first two numbers of a version.

@@ -30,6 +30,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{client: client, where: o.where(), embedded: o.Embedded}
+	if o.Unchecked {
+		return s, nil
+	}
 	if err := s.checkFitness(ctx); err != nil {
 		_ = s.client.Close() // nothing was written
 		return nil, err

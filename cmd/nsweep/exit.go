@@ -10,6 +10,7 @@ import (
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/config"
 	"github.com/nsweep/nsweep/store"
+	"github.com/nsweep/nsweep/worker"
 )
 
 // The exit codes. The table in docs/ARCHITECTURE.md is tested against them.
@@ -57,7 +58,7 @@ func exitCode(err error) int {
 		return codeUsage
 	case errors.As(err, &miss), errors.As(err, &rot):
 		return codeMismatch
-	case errors.As(err, &down), errors.As(err, &unfit):
+	case errors.As(err, &down), errors.As(err, &unfit), errors.Is(err, worker.ErrSkew):
 		return codeUnreachable
 	case errors.Is(err, context.Canceled):
 		return codeStopped

@@ -92,23 +92,38 @@ func (a *app) open(ctx context.Context, s config.Settings, how access) (*opened,
 	if ep.Kind == config.Embedded {
 		return a.openEmbedded(ctx, s.DataDir, how)
 	}
-	tls, err := s.Redis.TLSConfig()
+	opts, err := a.redisOptions(s, ep)
 	if err != nil {
-		return nil, coded(codeUsage, err)
+		return nil, err
 	}
-	st, err := store.Open(ctx, store.Options{
-		Addrs: ep.Addrs, Unix: ep.Kind == config.Socket, Master: ep.Master, DB: ep.DB, TLS: tls,
-		Username: s.Redis.Username, Password: s.Redis.Password.Reveal(),
-		SentinelUsername: s.Redis.SentinelUsername, SentinelPassword: s.Redis.SentinelPassword.Reveal(),
-		Logger: a.log(),
-	})
+	st, err := store.Open(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range st.Warnings() {
 		a.warn(w)
 	}
-	return &opened{Store: st, where: st.Where()}, nil
+	o := &opened{Store: st, where: st.Where()}
+	if how != look {
+		if err := a.checkLink(ctx, o); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+	}
+	return o, nil
+}
+
+// redisOptions says how to reach a Redis.
+func (a *app) redisOptions(s config.Settings, ep config.Endpoint) (store.Options, error) {
+	tls, err := s.Redis.TLSConfig()
+	if err != nil {
+		return store.Options{}, coded(codeUsage, err)
+	}
+	return store.Options{
+		Addrs: ep.Addrs, Unix: ep.Kind == config.Socket, Master: ep.Master, DB: ep.DB, TLS: tls,
+		Username: s.Redis.Username, Password: s.Redis.Password.Reveal(),
+		SentinelUsername: s.Redis.SentinelUsername, SentinelPassword: s.Redis.SentinelPassword.Reveal(),
+		Logger: a.log(),
+	}, nil
 }
 
 func (a *app) openEmbedded(ctx context.Context, dir string, how access) (*opened, error) {

@@ -119,6 +119,9 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	return a.withPage(ctx, st, page, func() error {
+		if err := a.checkMemory(ctx, st, e.Name, sweeps); err != nil {
+			return err
+		}
 		en, err := ensureRun(ctx, st, e.Name, sweeps, o.fresh)
 		if err != nil {
 			return err

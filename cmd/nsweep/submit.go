@@ -41,6 +41,9 @@ func (a *app) submit(ctx context.Context, file string, o runOptions, waitFor boo
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := a.checkMemory(ctx, st, e.Name, sweeps); err != nil {
+		return err
+	}
 	en, err := ensureRun(ctx, st, e.Name, sweeps, o.fresh)
 	if err != nil {
 		return err
