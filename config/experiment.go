@@ -22,6 +22,8 @@ type Experiment struct {
 	// Priority is PriorityLow, PriorityNormal or PriorityHigh: how urgent the
 	// run is among those that share workers. Empty means PriorityNormal.
 	Priority string
+	// Notify says whom to tell how the run ends; nil for nobody.
+	Notify *Notify
 	Settings
 	Sweeps []Sweep
 

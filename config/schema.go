@@ -31,6 +31,9 @@ var (
 var fileSchema = &schema{kind: mappingNode, form: "an experiment with name and sweeps", fields: []schemaField{
 	{"name", textSchema},
 	{"priority", textSchema},
+	{"notify", &schema{kind: mappingNode, form: "{url: https://example.org/hook}", fields: []schemaField{
+		{"url", textSchema}, {"on", &schema{kind: listNode, form: "[complete, failed]", item: textSchema}}, {"stall_after", textSchema},
+	}}},
 	{"redis", &schema{kind: mappingNode, form: "{url: embedded}", fields: []schemaField{
 		{"url", textSchema}, {"username", textSchema}, {"password_file", textSchema},
 		{"sentinel_username", textSchema}, {"sentinel_password_file", textSchema},

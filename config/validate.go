@@ -23,6 +23,7 @@ func (e *Experiment) validate(p *problems) {
 	default:
 		v.add("priority", quote(e.Priority)+" is not a priority", "want low, normal or high")
 	}
+	v.notify(e.Notify, e.root.get("notify"))
 	sweeps := e.root.get("sweeps")
 	switch {
 	case len(e.Sweeps) > MaxSweeps:

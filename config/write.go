@@ -18,6 +18,9 @@ func (e *Experiment) YAML() []byte {
 	if e.Priority != "" {
 		fmt.Fprintf(&b, "priority: %s\n", yamlText(e.Priority))
 	}
+	if e.Notify != nil {
+		fmt.Fprintf(&b, "notify: {%s}\n", strings.Join(e.Notify.yaml(), ", "))
+	}
 	r := e.Redis
 	b.WriteString("redis:\n")
 	for _, f := range []struct{ key, text string }{

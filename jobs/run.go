@@ -193,8 +193,17 @@ type Manifest struct {
 	CreatedMs int64 `json:"created_ms"`
 	// Rev counts the changes of Sweeps within the epoch from 0. It fences
 	// clipped cells of an older range.
-	Rev    int64   `json:"rev"`
+	Rev int64 `json:"rev"`
+	// Notify says whom to tell how the run ends; nil for nobody.
+	Notify *Notify `json:"notify,omitempty"`
 	Sweeps []Sweep `json:"sweeps"`
+}
+
+// Notify says where to send messages about a run.
+type Notify struct {
+	URL     string   `json:"url"`
+	On      []string `json:"on,omitempty"`
+	StallMs int64    `json:"stall_ms,omitempty"`
 }
 
 // ManifestFormat is the format this program writes and reads.

@@ -38,7 +38,7 @@ func (a *app) serveScheduler(ctx context.Context) (err error) {
 	me := self(0)
 	svc := a.newService(st, me.ID, scheduler.NewModel(a.reg, a.calibrate(a.reg.Names()...)), nil)
 	fmt.Fprintf(a.err, "scheduler %s on %s\n", me.ID, st.where)
-	return svc.Run(ctx)
+	return a.withMessages(ctx, st, "", func() error { return svc.Run(ctx) })
 }
 
 func (a *app) workerCmd() *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nsweep/nsweep/config"
 	"github.com/nsweep/nsweep/jobs"
 )
 
@@ -24,26 +25,27 @@ type ensured struct {
 // ensureRun makes the store hold a run of these sweeps in state running, or
 // finds that it is complete already. Values that are there are kept unless
 // fresh is set or they are values of something else, which is refused.
-func ensureRun(ctx context.Context, st *opened, name string, sweeps []jobs.Sweep, fresh bool) (ensured, error) {
+func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bool) (ensured, error) {
+	anew := jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: want.sweeps, Notify: want.notify}
 	run, err := st.Run(ctx, name)
 	switch {
 	case errors.Is(err, jobs.ErrNoRun):
-		run, err = st.Create(ctx, jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: sweeps})
+		run, err = st.Create(ctx, anew)
 		if errors.Is(err, jobs.ErrRunExists) {
-			return ensureRun(ctx, st, name, sweeps, fresh) // another process was faster
+			return ensureRun(ctx, st, name, want, fresh) // another process was faster
 		}
 		return ensured{run: run, fresh: true, before: map[string]jobs.Counts{}}, err
 	case err != nil:
 		return ensured{}, err
 	case fresh:
-		run, err = st.Replace(ctx, run.ID, jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: sweeps})
+		run, err = st.Replace(ctx, run.ID, anew)
 		return ensured{run: run, fresh: true, before: map[string]jobs.Counts{}}, err
 	}
-	if err := sameValues(run, sweeps); err != nil {
+	if err := sameValues(run, want.sweeps); err != nil {
 		return ensured{}, err
 	}
 	e := ensured{run: run}
-	same := samePlan(run.Sweeps, sweeps)
+	same := samePlan(plan{run.Sweeps, run.Notify}, want)
 	switch {
 	case same && run.State == jobs.Complete && len(run.Result) > 0:
 		e.done = true
@@ -56,7 +58,7 @@ func ensureRun(ctx context.Context, st *opened, name string, sweeps []jobs.Sweep
 			}
 		}
 		m := run.Manifest
-		m.Sweeps = sweeps
+		m.Sweeps, m.Notify = want.sweeps, want.notify
 		if e.run, err = st.Update(ctx, m); err != nil {
 			return ensured{}, err
 		}
@@ -80,9 +82,24 @@ func sameValues(run jobs.Run, sweeps []jobs.Sweep) error {
 	return coded(codeUsage, fmt.Errorf("%s\nrun %s keeps its values; --fresh starts it anew and deletes them", strings.Join(lines, "\n"), run.ID.Name))
 }
 
-// samePlan reports whether the sweeps are the same in everything.
-func samePlan(a, b []jobs.Sweep) bool {
-	x, err1 := json.Marshal(a)
-	y, err2 := json.Marshal(b)
+// plan is what an experiment wants of a run.
+type plan struct {
+	sweeps []jobs.Sweep
+	notify *jobs.Notify
+}
+
+// planOf returns the plan of an experiment with its resolved sweeps.
+func planOf(e *config.Experiment, sweeps []jobs.Sweep) plan {
+	p := plan{sweeps: sweeps}
+	if n := e.Notify; n != nil {
+		p.notify = &jobs.Notify{URL: n.URL, On: n.On, StallMs: n.StallAfter.Milliseconds()}
+	}
+	return p
+}
+
+// samePlan reports whether two plans are the same in everything.
+func samePlan(a, b plan) bool {
+	x, err1 := json.Marshal([]any{a.sweeps, a.notify})
+	y, err2 := json.Marshal([]any{b.sweeps, b.notify})
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }

@@ -122,14 +122,15 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 		if err := a.checkMemory(ctx, st, e.Name, sweeps); err != nil {
 			return err
 		}
-		en, err := ensureRun(ctx, st, e.Name, sweeps, o.fresh)
+		en, err := ensureRun(ctx, st, e.Name, planOf(e, sweeps), o.fresh)
 		if err != nil {
 			return err
 		}
 		a.announce(st, en)
 		if !en.done {
 			a.announceEnd(p.end)
-			if err := a.carryOut(ctx, st, en, slots(e.Workers), l.drain); err != nil {
+			err := a.withMessages(ctx, st, e.Name, func() error { return a.carryOut(ctx, st, en, slots(e.Workers), l.drain) })
+			if err != nil {
 				return err
 			}
 		}

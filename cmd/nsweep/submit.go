@@ -44,7 +44,7 @@ func (a *app) submit(ctx context.Context, file string, o runOptions, waitFor boo
 	if err := a.checkMemory(ctx, st, e.Name, sweeps); err != nil {
 		return err
 	}
-	en, err := ensureRun(ctx, st, e.Name, sweeps, o.fresh)
+	en, err := ensureRun(ctx, st, e.Name, planOf(e, sweeps), o.fresh)
 	if err != nil {
 		return err
 	}
