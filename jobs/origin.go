@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -66,6 +67,12 @@ func (o Origin) N() string {
 		return fmt.Sprintf("%d points %d…%d", o.Points, o.Lo, o.Hi-1)
 	}
 	return fmt.Sprintf("%d…%d", o.Lo, o.Hi-1)
+}
+
+// Among reports whether the worker is one of those, by its ID or by its short
+// name.
+func (w Worker) Among(ids []string) bool {
+	return slices.Contains(ids, w.ID) || slices.Contains(ids, w.Short())
 }
 
 var shortPattern = regexp.MustCompile(`^[a-z0-9]{4,16}$`)

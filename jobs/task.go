@@ -46,6 +46,9 @@ type Task struct {
 	// Alone says that the worker computes nothing else meanwhile, so that
 	// another death is this task's fault.
 	Alone bool `json:"alone,omitempty"`
+	// Not lists, for a cell of which there are several values, the workers whose
+	// value is known: they hand the task back.
+	Not []string `json:"not,omitempty"`
 	// CostNs is the scheduler's estimate, for progress.
 	CostNs float64 `json:"cost_ns,omitempty"`
 }
@@ -54,10 +57,14 @@ type Task struct {
 // It is the same for the same cells and attempt, so giving out twice is
 // refused by asynq instead of doubling the work.
 func (t Task) ID() string {
-	if len(t.Points) > 0 {
-		return fmt.Sprintf("%s:%s:p%d+%d#%d.%d", t.Run, t.Sweep, t.Points[0], len(t.Points), t.Rev, t.Attempt)
+	end := fmt.Sprintf("#%d.%d", t.Rev, t.Attempt)
+	if len(t.Not) > 0 {
+		end += fmt.Sprintf("~%d", len(t.Not))
 	}
-	return fmt.Sprintf("%s:%s:%d-%d#%d.%d", t.Run, t.Sweep, t.Lo, t.Hi-1, t.Rev, t.Attempt)
+	if len(t.Points) > 0 {
+		return fmt.Sprintf("%s:%s:p%d+%d%s", t.Run, t.Sweep, t.Points[0], len(t.Points), end)
+	}
+	return fmt.Sprintf("%s:%s:%d-%d%s", t.Run, t.Sweep, t.Lo, t.Hi-1, end)
 }
 
 // Queue is the asynq queue of the task.

@@ -19,6 +19,8 @@ type fakeStore struct {
 	tasks    map[string]jobs.Task
 	beats    map[string]jobs.Beat
 	failures []jobs.Failure
+	disputes map[string][]jobs.Dispute
+	origins  []jobs.Origin // of the first sweep
 	workers  map[string]jobs.Worker
 	leader   string
 	down     bool // every call fails
@@ -197,6 +199,23 @@ func (f *fakeStore) Failures(context.Context, jobs.RunID) ([]jobs.Failure, error
 	unlock, err := f.lock()
 	defer unlock()
 	return slices.Clone(f.failures), err
+}
+
+func (f *fakeStore) Disputes(_ context.Context, _ jobs.RunID, s jobs.Sweep) ([]jobs.Dispute, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	return slices.Clone(f.disputes[s.Name]), err
+}
+
+func (f *fakeStore) Provenance(_ context.Context, _ jobs.RunID, g func(string, jobs.Origin) error) error {
+	unlock, err := f.lock()
+	defer unlock()
+	for _, o := range f.origins {
+		if err == nil {
+			err = g(f.run.Sweeps[0].Name, o)
+		}
+	}
+	return err
 }
 
 func (f *fakeStore) Workers(context.Context) ([]jobs.Worker, error) {

@@ -40,6 +40,10 @@ type Feeder struct {
 	dirty      bool // the ledgers must be read again
 	failures   int
 	firstFail  string
+
+	disputed  bool // cells are or were disputed since the run was loaded
+	settledAt time.Time
+	rechecks  map[dispute]*recheck
 }
 
 // lane is one sweep on its way.
@@ -87,7 +91,7 @@ type outstanding struct {
 func NewFeeder(st Store, q Queue, m *Model, c Checker, run jobs.Run, o Options) *Feeder {
 	o.defaults()
 	return &Feeder{store: st, queue: q, model: m, check: c, opts: o, run: run, window: o.MinWindow,
-		byName: map[string]*lane{}, out: map[string]*outstanding{}, slots: map[string]int{}}
+		byName: map[string]*lane{}, out: map[string]*outstanding{}, slots: map[string]int{}, rechecks: map[dispute]*recheck{}}
 }
 
 // Ended says how a run left the hands of the feeder.
@@ -153,7 +157,7 @@ func (f *Feeder) retry(ctx context.Context, what string, step func() error) erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, jobs.ErrFenced), errors.Is(err, jobs.ErrNoRun), errors.Is(err, errReplan), errors.Is(err, errForgot),
+		case errors.Is(err, jobs.ErrFenced), errors.Is(err, jobs.ErrNoRun), errors.Is(err, errReplan), errors.Is(err, errForgot), errors.Is(err, errSettled),
 			errors.As(err, &state), jobs.IsLasting(err):
 			return err
 		}
@@ -265,6 +269,14 @@ func (f *Feeder) step(ctx context.Context, checks *checkLoop) (*Ended, error) {
 		return nil, err
 	}
 	if herr := checks.halted(); herr != nil {
+		// The reason may be a value that loses a dispute.
+		counts, err := f.store.Counts(ctx, f.run.ID)
+		if err != nil {
+			return nil, err
+		}
+		if busy, end, err := f.decide(ctx, counts); busy {
+			return end, err
+		}
 		f.opts.Log.Error("run halted", "reason", herr)
 		return f.end(ctx, jobs.Halted, herr.Error())
 	}
@@ -305,10 +317,8 @@ func (f *Feeder) finish(ctx context.Context, checks *checkLoop) (*Ended, error) 
 	if err != nil {
 		return nil, err
 	}
-	for name, c := range counts {
-		if c.Disputed > 0 {
-			return f.end(ctx, jobs.Halted, fmt.Sprintf("sweep %s: %d cells are disputed: two computations gave different values", name, c.Disputed))
-		}
+	if busy, end, err := f.decide(ctx, counts); busy {
+		return end, err
 	}
 	result, ready, err := checks.finish(ledgers)
 	if err != nil || !ready {

@@ -60,6 +60,7 @@ func (f *Feeder) readLedgers(ctx context.Context, checks *checkLoop) error {
 	if err != nil {
 		return err
 	}
+	f.note(counts)
 	if !f.dirty && time.Since(f.ledgerAt) < 10*f.ledgerTook {
 		return nil
 	}

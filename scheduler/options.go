@@ -29,6 +29,10 @@ type Store interface {
 	DropBeats(ctx context.Context, id jobs.RunID, tasks ...string) error
 	AddFailure(ctx context.Context, id jobs.RunID, f jobs.Failure) error
 	Failures(ctx context.Context, id jobs.RunID) ([]jobs.Failure, error)
+	// Disputes returns the cells and points of which there are several values,
+	// Provenance who committed what.
+	Disputes(ctx context.Context, id jobs.RunID, s jobs.Sweep) ([]jobs.Dispute, error)
+	Provenance(ctx context.Context, id jobs.RunID, f func(sweep string, o jobs.Origin) error) error
 	ClearFailures(ctx context.Context, id jobs.RunID) error
 	Workers(ctx context.Context) ([]jobs.Worker, error)
 	// Lead takes or renews the lock of a run, Resign gives it up.

@@ -103,7 +103,7 @@ func (s *Service) Lead(ctx context.Context, name string) (Ended, error) {
 		switch {
 		case errors.Is(err, errReplan):
 			continue
-		case errors.Is(err, errForgot):
+		case errors.Is(err, errForgot), errors.Is(err, errSettled):
 			s.Options.Log.Warn("begins anew", "run", name, "reason", err)
 			continue
 		}

@@ -34,6 +34,11 @@ type job struct {
 
 // run computes the task and tells the scheduler how it ended.
 func (j *job) run(ctx context.Context) {
+	if j.worker.opts.Self.Among(j.task.Not) {
+		j.log.Debug("handing back a task about a value of this worker")
+		j.farewell(ctx, jobs.Beat{Ended: true})
+		return
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	seated := j.worker.seats.try(j.share)
