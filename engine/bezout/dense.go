@@ -41,26 +41,19 @@ type walker struct {
 // steps emits W(lo), …, W(hi−1): a direct W(lo−1), then the step form with φ
 // and g from sieves. When a direct W(hi−1) costs little beside the range, it
 // is compared with the last value before that leaves.
-func steps(ctx context.Context, lo, hi int64, out *emitter) error {
+func steps(ctx context.Context, lo, hi int64, sink engine.Sink, out *emitter) error {
 	wk := &walker{ctx: ctx, out: out, last: hi - 1}
 	if lo > 1 {
-		w, err := sum(ctx, lo-1, engine.Sink{})
+		// The start reports its share of the work, and its state is the state
+		// of the work: the values after it cost little beside a long start.
+		w, err := sum(ctx, lo-1, out.startSink(sink))
 		if err != nil {
 			return fmt.Errorf("bezout: start of %d…%d: %w", lo, hi-1, err)
 		}
 		wk.w = w
 	}
 	if checkPays(lo, hi) {
-		wk.check = func(got engine.Int128) error {
-			want, err := sum(ctx, hi-1, engine.Sink{})
-			if err != nil {
-				return fmt.Errorf("bezout: check of %d…%d: %w", lo, hi-1, err)
-			}
-			if got != want {
-				return fmt.Errorf("bezout: the sieve of %d…%d ends with W(%d) = %s, the direct sum gives %s", lo, hi-1, hi-1, got, want)
-			}
-			return nil
-		}
+		wk.check = checkEnd(ctx, lo, hi)
 	}
 	var err error
 	if wk.primes, err = primesUpto(ctx, isqrt(hi)+1); err != nil {
@@ -72,25 +65,60 @@ func steps(ctx context.Context, lo, hi int64, out *emitter) error {
 	return err
 }
 
-// part walks through the first part of [lo, hi) for which one way is best and
-// returns where it ends.
+// checkEnd returns a function that compares W(hi−1) with the direct sum.
+func checkEnd(ctx context.Context, lo, hi int64) func(engine.Int128) error {
+	return func(got engine.Int128) error {
+		want, err := sum(ctx, hi-1, engine.Sink{})
+		if err != nil {
+			return fmt.Errorf("bezout: check of %d…%d: %w", lo, hi-1, err)
+		}
+		if got != want {
+			return fmt.Errorf("bezout: the sieve of %d…%d ends with W(%d) = %s, the direct sum gives %s", lo, hi-1, hi-1, got, want)
+		}
+		return nil
+	}
+}
+
+// way is a way to walk through a part of a range.
+type way int
+
+const (
+	plainWay way = iota
+	tableWay
+	window32Way
+	window64Way
+)
+
+// wayFor returns how to begin with [lo, hi), and up to where.
+func wayFor(lo, hi int64) (way, int64) {
+	switch {
+	case hi-lo < denseLeast || lo >= denseMax:
+		return plainWay, hi
+	case lo <= min(hi, denseTableMax)/16:
+		return tableWay, min(hi, denseTableMax)
+	case lo < dense32Max:
+		return window32Way, min(hi, dense32Max)
+	}
+	return window64Way, min(hi, denseMax)
+}
+
+// part walks through the first part of [lo, hi) and returns where it ends.
 func (wk *walker) part(lo, hi int64) (int64, error) {
 	odd := wk.primes[1:]
-	if hi-lo < denseLeast || lo >= denseMax {
-		return hi, wk.plain(lo, hi)
-	}
-	if end := min(hi, denseTableMax); lo <= end/16 {
+	way, end := wayFor(lo, hi)
+	switch way {
+	case tableWay:
 		return end, fromTable(wk, end, lo, odd)
-	}
-	if end := min(hi, dense32Max); lo < end {
+	case window32Way:
 		return end, window(wk, lo, end, newTables[uint32](2, end, denseCells, odd), denseCells)
+	case window64Way:
+		cells := int64(denseCells)
+		if end > 1<<38 {
+			cells *= 2
+		}
+		return end, window(wk, lo, end, newTables[uint64](2, end, cells, odd), cells)
 	}
-	end := min(hi, denseMax)
-	cells := int64(denseCells)
-	if end > 1<<38 {
-		cells *= 4
-	}
-	return end, window(wk, lo, end, newTables[uint64](2, end, cells, odd), cells)
+	return end, wk.plain(lo, end)
 }
 
 // plain walks through [lo, hi) with the plain sieve.

@@ -21,17 +21,25 @@ func denseNumber(span, i int64) int64 {
 	return 3*i + 1 + i&1
 }
 
-// denseFirst returns the least numbers, by index and at least at, that are
-// multiples of q, one for each chain; the second is -1 for span 2. q is coprime
-// to span.
-func denseFirst(span, q, at int64) (i, j int64) {
+// denseFirst returns the least index, at or above at, of a multiple of q in each
+// chain; for span 2 both are the same chain. q is coprime to span.
+func denseFirst(span, q, at int64) [2]int64 {
 	c := (denseNumber(span, at) + q - 1) / q
 	if span == 2 {
-		return (q*(c|1) - 1) / 2, -1
+		i := (q*(c|1) - 1) / 2
+		return [2]int64{i, i}
 	}
 	one := c + (7-c%6)%6   // the least c ≡ 1 modulo 6
 	five := c + (11-c%6)%6 // the least c ≡ 5
-	return q * one / 3, q * five / 3
+	return [2]int64{q * one / 3, q * five / 3}
+}
+
+// denseStep returns the distance of the multiples of q in one chain.
+func denseStep(span, q int64) int64 {
+	if span == 2 {
+		return q
+	}
+	return 2 * q
 }
 
 // tables are what all sieves up to one limit share. They do not change once
@@ -42,7 +50,7 @@ type tables[T word] struct {
 	marks   []uint8         // marks of 5 for a segment and a period more
 	primes  [2][]divisor[T] // those not in the pattern: 3 modulo 4, and 1 modulo 4
 	values  [2][]int64      // their values, ascending
-	powers  [2][]divisor[T] // prime powers not in the pattern: small, and large ones
+	powers  [2][]divisor[T] // prime powers not in the pattern: small, and large ones whose step is not used
 	sizes   [2][]int64      // their values
 }
 
@@ -70,10 +78,6 @@ func newTables[T word](span, limit, size int64, primes []uint32) *tables[T] {
 	for i := range period {
 		t.pattern[i] = newPatternCell[T](denseNumber(span, i))
 	}
-	chainStep := span / 2
-	if span == 6 {
-		chainStep = 2
-	}
 	for _, p32 := range primes {
 		p := int64(p32)
 		if span%p == 0 {
@@ -85,7 +89,7 @@ func newTables[T word](span, limit, size int64, primes []uint32) *tables[T] {
 			if p%4 == 1 {
 				class = 1
 			}
-			t.primes[class] = append(t.primes[class], divisor[T]{inv, T(p - 1), uint32(p * chainStep)})
+			t.primes[class] = append(t.primes[class], divisor[T]{inv, T(p - 1), uint32(denseStep(span, p))})
 			t.values[class] = append(t.values[class], p)
 		}
 		for q := p * p; q < limit; {
@@ -94,7 +98,7 @@ func newTables[T word](span, limit, size int64, primes []uint32) *tables[T] {
 				if q >= 4*denseCells {
 					size = 1
 				}
-				t.powers[size] = append(t.powers[size], divisor[T]{inv, T(p), uint32(min(q*chainStep, 1<<31))})
+				t.powers[size] = append(t.powers[size], divisor[T]{inv, T(p), uint32(denseStep(span, q))})
 				t.sizes[size] = append(t.sizes[size], q)
 			}
 			if q > limit/p {
@@ -132,8 +136,10 @@ type denseSieve[T word] struct {
 	next  [2][2][]uint32 // by class and chain: next multiple of the primes, from at
 	small [2][]uint32    // by chain: that of the small powers
 
-	// The multiples of large powers in the current chunk, by segment.
-	chunk  [chunkSegments][]event
+	// The multiples of large powers in the current chunk: for each segment the
+	// first of a list, or -1.
+	chunk  [chunkSegments]int32
+	events []event
 	inside int // segment within the chunk, or chunkSegments
 	size   int64
 	limit  int64
@@ -143,6 +149,7 @@ type denseSieve[T word] struct {
 type event struct {
 	cell  uint32
 	power uint32 // index in tables.powers[1]
+	next  int32  // in the list of the segment, or -1
 }
 
 // newDenseSieve returns a sieve of the numbers from index at on, in segments of
@@ -159,14 +166,20 @@ func newDenseSieve[T word](t *tables[T], at, size, limit int64) *denseSieve[T] {
 			s.next[class][chain] = make([]uint32, n)
 		}
 		for k, p := range t.values[class][:n] {
-			s.place(p, func(chain int, i int64) { s.next[class][chain][k] = uint32(i - at) })
+			first := denseFirst(t.span, p, at)
+			for chain, i := range first[:s.chains()] {
+				s.next[class][chain][k] = uint32(i - at)
+			}
 		}
 	}
 	for chain := range s.chains() {
 		s.small[chain] = make([]uint32, len(t.sizes[0]))
 	}
 	for k, q := range t.sizes[0] {
-		s.place(q, func(chain int, i int64) { s.small[chain][k] = uint32(i - at) })
+		first := denseFirst(t.span, q, at)
+		for chain, i := range first[:s.chains()] {
+			s.small[chain][k] = uint32(i - at)
+		}
 	}
 	return s
 }
@@ -176,15 +189,6 @@ func (s *denseSieve[T]) chains() int {
 		return 1
 	}
 	return 2
-}
-
-// place reports the first multiple of q in each chain from at on.
-func (s *denseSieve[T]) place(q int64, set func(chain int, i int64)) {
-	i, j := denseFirst(s.span, q, s.at)
-	set(0, i)
-	if j >= 0 {
-		set(1, j)
-	}
 }
 
 // segment factors the next len(cells) numbers, at most size, and marks those
@@ -215,12 +219,14 @@ func (s *denseSieve[T]) segment(cells []cell[T], marks []uint8) {
 	if s.inside == chunkSegments {
 		s.lookUp()
 	}
-	for _, e := range s.chunk[s.inside] {
+	for i := s.chunk[s.inside]; i >= 0; {
+		e := s.events[i]
 		if int(e.cell) < len(cells) { // the last segment may be short
 			c, d := &cells[e.cell], &s.powers[1][e.power]
 			c.c *= d.inv
 			c.phi *= d.scale
 		}
+		i = e.next
 	}
 	s.inside++
 	s.at += int64(len(cells))
@@ -276,20 +282,22 @@ func prior[T word](gaps [4]T, i int) T {
 // lookUp finds the multiples of the large powers in the chunk that starts at at.
 func (s *denseSieve[T]) lookUp() {
 	s.inside = 0
+	s.events = s.events[:0]
 	for i := range s.chunk {
-		s.chunk[i] = s.chunk[i][:0]
+		s.chunk[i] = -1
 	}
 	end := s.at + chunkSegments*s.size
 	for k, q := range s.sizes[1] {
 		if q >= s.limit {
 			continue
 		}
-		step := int64(s.powers[1][k].step)
-		s.place(q, func(_ int, i int64) {
-			for ; i < end; i += step {
+		first := denseFirst(s.span, q, s.at)
+		for _, i := range first[:s.chains()] {
+			for ; i < end; i += denseStep(s.span, q) {
 				n := (i - s.at) / s.size
-				s.chunk[n] = append(s.chunk[n], event{uint32((i - s.at) % s.size), uint32(k)})
+				s.events = append(s.events, event{uint32((i - s.at) % s.size), uint32(k), s.chunk[n]})
+				s.chunk[n] = int32(len(s.events) - 1)
 			}
-		})
+		}
 	}
 }

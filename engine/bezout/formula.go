@@ -11,6 +11,9 @@ import (
 // it in isqrt-long loops of integer divisions.
 const formulaReach = int64(1_000_000_000_000)
 
+// poll is the number of steps of a few nanoseconds between looks at a context.
+const poll = 1 << 20
+
 // lostPairs is A(q), the number of pairs (2x, 2y+1) with 1 ≤ x ≤ y and
 // 2x+2y+1 ≤ q: with k = ⌊(q+1)/2⌋ and p = ⌊k/2⌋ it is p² for odd k and p(p−1)
 // for even k. Exact for 0 ≤ q ≤ 10¹⁰, where it stays below 7·10¹⁸; beyond it
@@ -33,14 +36,17 @@ func lostPairs(q int64) engine.Int128 {
 // quotient q = ⌊n/d⌋ with the Mertens function M and its odd part
 // M_odd(x) = Σ M(⌊x/2^j⌋), j ≥ 0. M is a table up to y ≈ n^(2/3)/4 and the
 // recursion Σ M(⌊x/d⌋) = 1 above it. O(n^(2/3)) time and memory, 1 ≤ n ≤ 10¹².
-func formula(ctx context.Context, n int64) (engine.Int128, error) {
-	m, err := newMertens(ctx, n)
+func formula(ctx context.Context, n int64, progress func(float64)) (engine.Int128, error) {
+	m, err := newMertens(ctx, n, progress)
 	if err != nil {
 		return engine.Int128{}, err
 	}
 	var t, l engine.Int128
 	before, beforeOdd := int64(0), int64(0)
-	for d := int64(1); d <= n; {
+	for d, blocks := int64(1), 1; d <= n; blocks++ {
+		if blocks%(poll/16) == 0 && ctx.Err() != nil {
+			return engine.Int128{}, ctx.Err()
+		}
 		q := n / d
 		last := n / q
 		now, nowOdd := m.at(last), m.odd(last)
@@ -77,17 +83,20 @@ func (m *mertens) odd(x int64) int64 {
 	return s
 }
 
-func newMertens(ctx context.Context, n int64) (*mertens, error) {
+func newMertens(ctx context.Context, n int64, progress func(float64)) (*mertens, error) {
 	y := max(int64(math.Sqrt(float64(n)))+1, int64(math.Cbrt(float64(n)*float64(n))/4))
 	m := &mertens{n: n, small: make([]int32, y+1)}
 	if err := m.sieve(ctx); err != nil {
 		return nil, err
 	}
-	m.large = make([]int64, n/(y+1)+1)
-	for i := n / (y + 1); i >= 1; i-- {
+	last := n / (y + 1)
+	m.large = make([]int64, last+1)
+	for i := last; i >= 1; i-- {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		// The values down to i took Σ √(n/j) of the work.
+		progress(1 - math.Sqrt(float64(i)/float64(last)))
 		// ⌊x/d⌋ = ⌊n/(i·d)⌋, so every value that is asked for is in a table.
 		x := n / i
 		s := int64(1)
@@ -104,7 +113,6 @@ func newMertens(ctx context.Context, n int64) (*mertens, error) {
 
 // sieve fills small with M by the linear sieve for μ.
 func (m *mertens) sieve(ctx context.Context) error {
-	const poll = 1 << 20
 	y := len(m.small) - 1
 	composite := make([]bool, y+1)
 	var primes []int

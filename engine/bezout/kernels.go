@@ -16,7 +16,7 @@ import (
 // x + ½ < 1/(2ε) = 2⁵¹/(1+2⁻⁵⁴), which 2⁵¹ − ½ still satisfies. So q < z < q+1.
 //
 // Adding 2⁵² − ½, which is representable, gives a sum in (2⁵²+q−½, 2⁵²+q+½),
-// where doubles are the integers: it rounds to 2⁵² + q exactly. Likewise
+// where doubles are the integers if q ≥ 1: it rounds to 2⁵² + q exactly. Likewise
 // z/2 = fl((x+½)/2·fl(1/d)) lies strictly between q/2 and (q+1)/2, and adding
 // 2⁵² rounds it to 2⁵² + ⌊(q+1)/2⌋.
 const floatMax = int64(1)<<51 - 1
@@ -58,10 +58,10 @@ var (
 	}()
 )
 
-// sumCounts returns Σ C(⌊x/e⌋) over rough e ≥ 13 with the given reciprocals,
-// half = x + ½, x ≤ floatMax. All arithmetic is modulo 2⁶⁴; the final
-// 4096·Σ C < 2⁶⁴ because C(t) ≤ t/4 for t ≥ 13 and Σ 1/e < 5.3 over the numbers
-// from 13 to √x coprime to 6.
+// sumCounts returns Σ C(⌊x/e⌋) over different rough e, 13 ≤ e ≤ √x, with the
+// given reciprocals; half = x + ½ and x ≤ floatMax. All arithmetic is modulo 2⁶⁴,
+// and 4096·Σ C < 2⁶⁴ at the end: C(t) ≤ t/4 for t ≥ 13, and Σ 1/e < 5.4 over the
+// numbers from 13 to √x coprime to 6, so Σ C < 1.35·2⁵¹.
 func sumCounts(half float64, inverse []float64) int64 {
 	var scaled, rest uint64
 	table := &countTable

@@ -86,6 +86,12 @@ func balancedCut(n int64) int64 {
 	return int64(math.Cbrt(float64(n)))
 }
 
+// cutAndLimit returns K as near to cut as the sieve and L allow, and y.
+func cutAndLimit(n, cut int64) (k, y int64) {
+	k = min(max(cut, n/muSieveMax, 0), n/(isqrt(n)+1))
+	return k, n / (k + 1)
+}
+
 // balancedWords is the size of a segment above R: primes up to √y pay a few
 // nanoseconds each a segment, which should stay within the second-level cache.
 func balancedWords(y int64) int64 {
@@ -95,14 +101,11 @@ func balancedWords(y int64) int64 {
 func newSummation(ctx context.Context, n int64, opts sumOptions) (*summation, error) {
 	s := &summation{n: n, root: isqrt(n), opts: opts}
 	s.upper = n / (s.root + 1)
-	switch {
-	case opts.cut == 0:
-		s.cut = balancedCut(n)
-	case opts.cut > 0:
-		s.cut = opts.cut
+	cut := opts.cut
+	if cut == 0 {
+		cut = balancedCut(n)
 	}
-	s.cut = min(max(s.cut, n/muSieveMax), s.upper)
-	s.limit = n / (s.cut + 1)
+	s.cut, s.limit = cutAndLimit(n, cut)
 	if s.opts.highWords == 0 {
 		s.opts.highWords = balancedWords(s.limit)
 	}
@@ -125,7 +128,9 @@ func newSummation(ctx context.Context, n int64, opts sumOptions) (*summation, er
 
 // run completes the summation.
 func (s *summation) run(ctx context.Context, sink engine.Sink) error {
-	s.pace = newPacer(s, sink)
+	if s.pace == nil {
+		s.pace = newPacer(s, sink)
+	}
 	s.restore(sink)
 	if s.nextK > 0 {
 		if err := s.low(ctx); err != nil {

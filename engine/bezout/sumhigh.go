@@ -5,11 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"sync"
 )
 
 // batchSize is the number of F(⌊n/m⌋) gathered before they are subtracted
 // wherever they occur: half a megabyte.
 const batchSize = 1 << 17
+
+var batches = sync.Pool{New: func() any { return new([batchSize]int32) }}
 
 // highPart is the working memory of the walk above R.
 type highPart struct {
@@ -22,10 +25,12 @@ type highPart struct {
 // high walks through the segments above R up to y.
 func (s *summation) high(ctx context.Context) error {
 	words := min(s.opts.highWords, s.limit/wheelSpan-s.word+1)
+	batch := batches.Get().(*[batchSize]int32)
+	defer batches.Put(batch)
 	p := &highPart{
 		summation: s,
 		sieve:     newMuSieve(s.primes, words, s.word, s.limit),
-		batch:     make([]int32, min(batchSize, s.next-s.cut)),
+		batch:     (*batch)[:min(batchSize, s.next-s.cut)],
 	}
 	p.open()
 	for s.next > s.cut {

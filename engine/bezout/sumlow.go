@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"sync"
 )
 
 // maxInverse bounds the numbers whose reciprocals are kept: 56 MB of them. The
@@ -41,13 +43,19 @@ func (l *signList) upto(count int, r int64) int {
 	return count
 }
 
+// lowParts keeps working memory for further summations; the reciprocals in it
+// do not depend on n.
+var lowParts = sync.Pool{New: func() any { return new(lowPart) }}
+
 // low walks through the segments up to R.
 func (s *summation) low(ctx context.Context) error {
-	p := &lowPart{summation: s}
+	p := lowParts.Get().(*lowPart)
+	defer lowParts.Put(p)
+	p.summation = s
+	defer func() { p.summation = nil }()
 	if s.cut > 0 {
-		p.inverse = make([]float64, countRough(min(s.root, maxInverse)))
-		for j := range p.inverse {
-			p.inverse[j] = 1 / float64(roughAt(int64(j)))
+		if err := p.invert(ctx, countRough(min(s.root, maxInverse))); err != nil {
+			return err
 		}
 	}
 	words := min(lowWords, s.root/wheelSpan+1)
@@ -77,6 +85,20 @@ func (s *summation) low(ctx context.Context) error {
 		s.fRoot = p.table.at(s.root)
 		s.word = (s.root + 1) / wheelSpan
 		s.f = p.table.at(max(p.a, wheelSpan*s.word-1))
+	}
+	return nil
+}
+
+// invert makes the table of reciprocals at least count long.
+func (p *lowPart) invert(ctx context.Context, count int64) error {
+	if n := int64(len(p.inverse)); n < count {
+		p.inverse = slices.Grow(p.inverse, int(count-n))
+	}
+	for j := int64(len(p.inverse)); j < count; j++ {
+		if (j+1)%poll == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.inverse = append(p.inverse, 1/float64(roughAt(j)))
 	}
 	return nil
 }

@@ -2,23 +2,9 @@ package bezout
 
 import (
 	"context"
-	"math"
 
 	"github.com/nsweep/nsweep/engine"
 )
-
-// Nanoseconds of one core of the reference machine for the parts of a
-// summation. They weigh its parts for the progress and for Cost.
-const (
-	nsCount     = 0.7 // a C(⌊x/e⌋)
-	nsPrefix    = 0.5 // an F(⌊x/d⌋) from the table
-	nsLowK      = 20  // a value of k in a low segment
-	nsLowNumber = 2   // a number up to R
-	nsHighPoint = 8   // an F(⌊n/m⌋) above R
-)
-
-// nsHighNumber is the time for a number above R.
-func nsHighNumber(y int64) float64 { return 0.2 + 0.03*math.Log(float64(y)) }
 
 // pacer measures a summation by the work it has done, not by a clock.
 type pacer struct {
@@ -27,7 +13,7 @@ type pacer struct {
 	done  float64
 	// Work since the last look at ctx and since the last offered state.
 	sincePause, sinceSave float64
-	saveEvery             float64
+	pauseEvery, saveEvery float64
 }
 
 const (
@@ -37,16 +23,10 @@ const (
 )
 
 func newPacer(s *summation, sink engine.Sink) *pacer {
-	return &pacer{sink: sink, total: sumWork(s.n, s.cut, s.limit), saveEvery: max(saveEvery, savePerEntry*float64(s.cut))}
-}
-
-// sumWork estimates the work of a summation. Σ_{k≤K} √(n/k) is 2√(nK) but for
-// lower terms.
-func sumWork(n, cut, y int64) float64 {
-	root := math.Sqrt(float64(n))
-	pairs := float64(roughCount) / roughSpan * 2 * root * math.Sqrt(float64(cut))
-	return 50_000 + pairs*(nsCount+nsPrefix) + root*(nsLowNumber+nsHighPoint) +
-		float64(cut)*nsLowK*(1+root/(wheelSpan*lowWords)) + float64(y)*nsHighNumber(y)
+	return &pacer{
+		sink: sink, total: sumWork(s.n, s.cut, s.limit),
+		pauseEvery: pauseEvery, saveEvery: max(saveEvery, savePerEntry*float64(s.cut)),
+	}
 }
 
 // add counts work and reports whether it is time for a pause.
@@ -54,7 +34,7 @@ func (p *pacer) add(ns float64) bool {
 	p.done += ns
 	p.sincePause += ns
 	p.sinceSave += ns
-	return p.sincePause >= pauseEvery
+	return p.sincePause >= p.pauseEvery
 }
 
 // saving reports whether the next pause will offer a state.
