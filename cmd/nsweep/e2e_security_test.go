@@ -17,6 +17,9 @@ import (
 
 var aclLine = regexp.MustCompile("(?m)^user nsweep (on >PASSWORD .*)$")
 
+// refusedRightly matches what Redis may refuse this user, in its log of refusals.
+var refusedRightly = regexp.MustCompile(`\breason[ :]auth\b|\bobject[ :]config\|get\b`)
+
 // documentedACL returns the rights that docs/SECURITY.md gives the user, with a
 // password.
 func documentedACL(t *testing.T, password string) []string {
@@ -82,7 +85,9 @@ func TestFewRightsNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range refused {
-		if s := fmt.Sprint(r); !strings.Contains(s, "reason:auth") && !strings.Contains(s, "reason auth") {
+		// A wrong password was tried above, and the settings of Redis are asked for
+		// but may be withheld.
+		if s := fmt.Sprint(r); !refusedRightly.MatchString(s) {
 			t.Errorf("Redis refused: %s", s)
 		}
 	}
