@@ -62,7 +62,8 @@ type patternCell[T word] struct{ inv, phi T }
 const markPeriod = 10
 
 // newTables prepares sieves for numbers below limit, with segments of at most
-// size numbers, given all odd primes up to √limit. The pattern takes 5, 7 and 11, for span 2 also 3 and 9.
+// size numbers, given all odd primes up to √limit. The pattern takes 5, 7 and
+// 11, for span 2 also 3 and 9.
 func newTables[T word](span, limit, size int64, primes []uint32) *tables[T] {
 	t := &tables[T]{span: span, marks: make([]uint8, size+markPeriod)}
 	for i := range t.marks {

@@ -16,14 +16,17 @@ import (
 // v is 1 or one prime above √v. With weight(p) the odd number nearest to
 // logScale·log₂p, |weight(p) − logScale·log₂p| ≤ 1, the sum is at least
 // logScale·log₂v − ω(v) in the first case and at most logScale·(log₂v)/2 + ω(v)
-// in the second. The threshold is logScale·¾·log₂v up to ¾ (rounding, and v
-// varying within a word of 30 numbers). It separates the cases when
-// logScale·(log₂v)/4 − ¾ > ω(v), and as every prime factor is at least 13,
-// logScale·(log₂v)/4 ≥ 2.54·ω(v). (v = 1 is set by hand.)
+// in the second. For v > 180 the threshold is logScale·¾·log₂v up to ¾: ½ for
+// rounding and ¼ for v varying within a word of 30 numbers. It separates the
+// cases when logScale·(log₂v)/4 − ¾ > ω(v), and as every prime factor is at
+// least 13, logScale·(log₂v)/4 ≥ 2.54·ω(v). The squarefree rough numbers up to
+// 180 are 1, which is set by hand, and primes: those of the patterns, which all
+// lie in the first word above its threshold 8, and larger ones, whose sum is 0
+// because a prime starts at its square.
 //
-// The sum stays below 128: a rough v < 2⁴² has at most eight prime factors
-// (13·17·…·41 < 2³⁸, times 43 < 2⁴³), so it is at most 2.75·42 + 8 = 123.5, and
-// a byte never carries into its neighbour.
+// The sum stays below 128: a rough v < 2⁴² has at most eight prime factors,
+// as 13·17·19·23·29·31·37·41·43 > 2⁴², so it is at most 2.75·42 + 8 = 123.5, and a
+// byte never carries into its neighbour.
 const (
 	logScale   = 2.75
 	muSieveMax = int64(1) << 42
@@ -163,8 +166,8 @@ func newChain(q int64, w uint8, pos int64, phase uint8) chain {
 	}
 }
 
-// put files a square under the segment of its next multiple v. v < 10¹²·2 fits
-// easily; what lies beyond the last segment is dropped.
+// put files a square under the segment of its next multiple v, or drops it when
+// that lies beyond the last segment.
 func (s *muSieve) put(prime int32, v int64) {
 	b := (v/wheelSpan - s.first) / s.words
 	if b < int64(len(s.bucket)) {

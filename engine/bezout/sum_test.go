@@ -70,6 +70,10 @@ func TestSumLargePowersOfTen(t *testing.T) {
 		n *= 10
 		checkPower(t, k, n)
 	}
+	// From testdata/bench/memo.cpp.
+	if got := summed(t, 1_000_000_000_000, sumOptions{}).totals[0].String(); got != "202642367284809138396117" {
+		t.Errorf("W(10^12) = %s", got)
+	}
 }
 
 // TestSumWays compares W, M and Φ at every cut for small n, without and with
