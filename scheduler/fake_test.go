@@ -27,6 +27,7 @@ type fakeStore struct {
 	full     bool // every write fails
 	server   string
 	damage   error // of every ledger
+	onResult func()
 	given    []jobs.Task
 	result   []byte
 }
@@ -99,6 +100,9 @@ func (f *fakeStore) SetResult(_ context.Context, _ jobs.RunID, _ int64, b []byte
 	defer unlock()
 	if err == nil {
 		f.result = b
+		if f.onResult != nil {
+			f.onResult()
+		}
 	}
 	return err
 }

@@ -201,6 +201,29 @@ func TestDamagedStore(t *testing.T) {
 	})
 }
 
+// TestCancelledAtTheEnd: a user cancels in the moment in which the scheduler
+// declares the run complete. That is no error, and the user's word counts.
+func TestCancelledAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 501)
+		b.store.set(func() {
+			b.store.onResult = func() { b.store.run.State = jobs.Cancelled } // between result and state
+		})
+		b.drainAll("w")
+		b.wantEnd(jobs.Cancelled, "")
+	})
+}
+
+func TestFinal(t *testing.T) {
+	for err, want := range map[error]bool{
+		jobs.ErrFenced: true, jobs.ErrNoRun: true, jobs.Lasting(errDown): true, errDown: false, ErrLed: false, errFull: false,
+	} {
+		if Final(err) != want {
+			t.Errorf("Final(%v) is %t", err, !want)
+		}
+	}
+}
+
 // dies lets a task's worker fall silent after one more beat and returns the task
 // that holds what is left of its cells afterwards.
 func (b *bench) dies(task jobs.Task, beat jobs.Beat) jobs.Task {

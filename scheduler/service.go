@@ -51,9 +51,14 @@ func (s *Service) Run(ctx context.Context) error {
 				continue
 			}
 			wg.Go(func() {
-				if _, err := s.Lead(ctx, run.ID.Name); err != nil && ctx.Err() == nil && !errors.Is(err, ErrLed) {
+				_, err := s.Lead(ctx, run.ID.Name)
+				switch {
+				case err == nil, ctx.Err() != nil, errors.Is(err, ErrLed):
+				case jobs.IsLasting(err):
 					s.Options.Log.Error("run given up for now", "run", run.ID.Name, "err", err)
 					rest(ctx, giveUpFor)
+				default:
+					s.Options.Log.Warn("run left", "run", run.ID.Name, "err", err)
 				}
 				mu.Lock()
 				delete(led, run.ID)
@@ -87,8 +92,15 @@ var ErrLed = errors.New("another scheduler leads the run")
 // errLostLead ends a feeder whose lock was lost.
 var errLostLead = errors.New("lead of the run lost")
 
-// Lead feeds one run until it ends, however often its plan is changed on the
-// way. It returns ErrLed at once when another scheduler holds the lock.
+// Final reports whether an error of Lead is the end of it: the run is gone, or
+// the error lasts. After any other the caller may call Lead again.
+func Final(err error) bool {
+	return errors.Is(err, jobs.ErrNoRun) || errors.Is(err, jobs.ErrFenced) || jobs.IsLasting(err)
+}
+
+// Lead feeds one run until it ends, however often its plan or its state is
+// changed on the way. It returns ErrLed at once when another scheduler holds the
+// lock, and the error of the store when that is out of reach before it leads.
 func (s *Service) Lead(ctx context.Context, name string) (Ended, error) {
 	s.Options.defaults()
 	for {
@@ -100,8 +112,9 @@ func (s *Service) Lead(ctx context.Context, name string) (Ended, error) {
 			return Ended{State: run.State, Reason: run.Reason}, nil
 		}
 		end, err := s.lead(ctx, run)
+		var changed *jobs.StateError
 		switch {
-		case errors.Is(err, errReplan):
+		case errors.Is(err, errReplan), errors.As(err, &changed):
 			continue
 		case errors.Is(err, errForgot), errors.Is(err, errSettled):
 			s.Options.Log.Warn("begins anew", "run", name, "reason", err)

@@ -51,7 +51,7 @@ func (s *scene) pair() (leader, other *proc) {
 	for _, m := range []string{"s", "t"} {
 		p := s.start(s.direct("NSWEEP_TEST_MACHINE="+m), "scheduler")
 		both = append(both, p)
-		until(s.t, "the scheduler", func() bool { return strings.Contains(p.err.String(), "scheduler ") })
+		s.until("the scheduler", func() bool { return strings.Contains(p.err.String(), "scheduler ") })
 	}
 	for _, m := range []string{"a", "b"} {
 		s.start(s.direct("NSWEEP_TEST_MACHINE="+m), "worker", "--concurrency", "1")
@@ -59,7 +59,7 @@ func (s *scene) pair() (leader, other *proc) {
 	s.submit()
 	s.begun()
 	run := s.run()
-	until(s.t, "a leader", func() bool {
+	s.until("a leader", func() bool {
 		owner, _ := s.store.Leader(context.Background(), run.ID)
 		for i, p := range both {
 			if strings.Contains(owner, pidOf(p)) {
@@ -74,7 +74,7 @@ func (s *scene) pair() (leader, other *proc) {
 // leads waits until the process leads the run.
 func (s *scene) leads(p *proc) {
 	s.t.Helper()
-	until(s.t, "the lead", func() bool {
+	s.until("the lead", func() bool {
 		run, err := s.store.Run(context.Background(), "toy")
 		if err != nil {
 			return false

@@ -20,13 +20,13 @@ var serverFaults = []aFault{
 		play: outage(func(*scene) {}, 0, func(s *scene) { s.srv.Restart() })},
 	{name: "tail of the append-only file lost", perCell: 400 * time.Millisecond, goal: 15 * time.Second, blameless: true, play: func(s *scene) time.Duration {
 		p := s.start(s.through(), "run", "toy.yaml", "--concurrency", "2")
-		until(s.t, "a third of the values", func() bool { return s.values() > 1600 })
+		s.until("a third of the values", func() bool { return s.values() > 1600 })
 		s.srv.Kill()
 		had := s.cutTail()
 		s.srv.Restart()
 		// Some values are gone, and the ledger knows.
 		now := int64(-1)
-		until(s.t, "Redis", func() bool { now = s.values(); return now >= 0 })
+		s.until("Redis", func() bool { now = s.values(); return now >= 0 })
 		d := s.resumed()
 		s.ended(p)
 		s.t.Logf("cut %d bytes; %d values right after the restart", had, now)

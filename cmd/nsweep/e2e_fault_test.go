@@ -130,10 +130,22 @@ func (s *scene) values() int64 {
 	return c["toy"].Values
 }
 
+// until waits for a condition that the processes bring about; with the real
+// intervals that may take minutes.
+func (s *scene) until(what string, cond func() bool) {
+	s.t.Helper()
+	if s.speed == 1 {
+		for end := time.Now().Add(10 * time.Minute); time.Now().Before(end) && !cond(); {
+			time.Sleep(50 * time.Millisecond) // the pace of looking
+		}
+	}
+	until(s.t, what, cond)
+}
+
 // begun waits until some values are there.
 func (s *scene) begun() {
 	s.t.Helper()
-	until(s.t, "values", func() bool { return s.values() > 0 })
+	s.until("values", func() bool { return s.values() > 0 })
 }
 
 // resumed returns after how long more values are stored than now.
@@ -141,7 +153,7 @@ func (s *scene) resumed() time.Duration {
 	s.t.Helper()
 	begin := time.Now()
 	had := s.values()
-	until(s.t, "more values", func() bool { v := s.values(); return v > max(had, 0) || v == 5000 })
+	s.until("more values", func() bool { v := s.values(); return v > max(had, 0) || v == 5000 })
 	return time.Since(begin)
 }
 
@@ -173,7 +185,7 @@ func (s *scene) heldBy(p *proc) []jobs.Task {
 	s.t.Helper()
 	var held []jobs.Task
 	pid := pidOf(p)
-	until(s.t, "a task of the worker", func() bool {
+	s.until("a task of the worker", func() bool {
 		run, err := s.store.Run(context.Background(), "toy")
 		if err != nil {
 			return false
@@ -197,7 +209,7 @@ func (s *scene) takenUp(held []jobs.Task, p *proc) time.Duration {
 	run := s.run()
 	sweep, _ := run.Sweep("toy")
 	pid := pidOf(p)
-	until(s.t, "the cells to be taken up", func() bool {
+	s.until("the cells to be taken up", func() bool {
 		l, err := s.store.Ledger(context.Background(), run.ID, sweep)
 		if err != nil {
 			return false
@@ -231,7 +243,7 @@ type outcome struct {
 // complete waits for the end and compares with the undisturbed run.
 func (s *scene) complete() outcome {
 	s.t.Helper()
-	until(s.t, "the end of the run", func() bool {
+	s.until("the end of the run", func() bool {
 		r, err := s.store.Run(context.Background(), "toy")
 		return err == nil && r.State.Ended()
 	})
@@ -259,7 +271,11 @@ func (s *scene) complete() outcome {
 // ended expects a process to end well.
 func (s *scene) ended(p *proc) {
 	s.t.Helper()
-	if code := p.wait(); code != codeDone {
+	patience := lateExit
+	if s.speed == 1 {
+		patience = 10 * time.Minute
+	}
+	if code := p.waitFor(patience); code != codeDone {
 		s.t.Errorf("nsweep %v: exit code %d\n%s", p.cmd.Args[1:], code, p.err.String())
 	}
 }
@@ -303,10 +319,10 @@ type aFault struct {
 func lose(m faultproxy.Match, times int) func(s *scene) time.Duration {
 	return func(s *scene) time.Duration {
 		p := s.start(s.through(), "run", "toy.yaml", "--concurrency", "2")
-		until(s.t, "the run", func() bool { return s.values() >= 0 })
+		s.until("the run", func() bool { return s.values() >= 0 })
 		lost := s.proxy.Break(faultproxy.LoseReply(), m, 0, times)
 		cut := s.proxy.Break(faultproxy.Reset(), m, times, times)
-		until(s.t, "the faults", func() bool { return lost.Fired() == times && cut.Fired() == times })
+		s.until("the faults", func() bool { return lost.Fired() == times && cut.Fired() == times })
 		d := s.resumed()
 		s.ended(p)
 		return d
@@ -377,6 +393,20 @@ var connectionFaults = []aFault{
 	}},
 	{name: "Redis gone for 5 s", perCell: 400 * time.Millisecond, goal: 15 * time.Second, blameless: true,
 		play: outage(func(s *scene) { s.proxy.Refuse() }, 5*time.Second, (*scene).heal)},
+	{name: "Redis gone for 5 s, two runs", perCell: 800 * time.Millisecond, goal: 15 * time.Second, blameless: true, play: func(s *scene) time.Duration {
+		// The one that does not lead waits for the store as well as the leader.
+		p := s.start(s.through("NSWEEP_TEST_MACHINE=a"), "run", "toy.yaml", "--concurrency", "1")
+		q := s.start(s.through("NSWEEP_TEST_MACHINE=b"), "run", "toy.yaml", "--concurrency", "1")
+		s.heldBy(p)
+		s.heldBy(q)
+		s.proxy.Refuse()
+		sleep(s.t, max(s.short(5*time.Second), 2*time.Second)) // longer than the pause between its looks
+		s.heal()
+		d := s.resumed()
+		s.ended(p)
+		s.ended(q)
+		return d
+	}},
 	{name: "Redis gone for 45 s", perCell: 2 * time.Second, goal: 15 * time.Second, blameless: true,
 		play: outage(func(s *scene) { s.proxy.Refuse() }, 45*time.Second, (*scene).heal)},
 	{name: "cable out for 45 s", perCell: 2 * time.Second, goal: 15 * time.Second, blameless: true,

@@ -17,3 +17,7 @@ func taskCells() int64 { return 0 }
 // testTable tells processes apart as if they were on different machines; only
 // builds for tests do.
 func testTable() string { return "" }
+
+// uncalibrated has the engines' estimates taken as they are; only builds for
+// tests do.
+func uncalibrated() bool { return false }

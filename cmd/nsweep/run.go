@@ -199,7 +199,7 @@ func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, d
 
 // leadOrWatch returns when the run has ended or ctx ends.
 func (a *app) leadOrWatch(ctx context.Context, st *opened, svc *scheduler.Service, name string, show display) error {
-	paused := false
+	paused, away := false, false
 	for ctx.Err() == nil {
 		end, err := svc.Lead(ctx, name)
 		switch {
@@ -209,8 +209,12 @@ func (a *app) leadOrWatch(ctx context.Context, st *opened, svc *scheduler.Servic
 			if p, perr := storeProgress(ctx, st, name); perr == nil {
 				show.Update(p)
 			}
-		case err != nil:
+		case err != nil && scheduler.Final(err):
 			return err
+		case err != nil:
+			if !away {
+				show.Note(fmt.Sprintf("the store is out of reach, waiting for it: %v", err))
+			}
 		case end.State == jobs.Paused:
 			if !paused {
 				show.Note(fmt.Sprintf("run %s is paused; nsweep resume %s goes on", name, name))
@@ -222,6 +226,7 @@ func (a *app) leadOrWatch(ctx context.Context, st *opened, svc *scheduler.Servic
 		if end.State != jobs.Paused {
 			paused = false
 		}
+		away = err != nil && !errors.Is(err, scheduler.ErrLed)
 		wait(ctx, 500*time.Millisecond)
 	}
 	return nil
