@@ -523,6 +523,24 @@ func TestCompute(t *testing.T) {
 	}
 }
 
+// TestBench: the fast algorithms give the sums of the plain ones, and the table
+// has a ratio for each.
+func TestBench(t *testing.T) {
+	out, _ := call(t, t.TempDir(), nil, codeDone, "bench", "--time", "1ms", "--json")
+	var rows []benchResult
+	if err := json.Unmarshal([]byte(out), &rows); err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 8 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, r := range rows {
+		if r.Seconds <= 0 || r.Ratio <= 0 || r.Evaluations < 1 || r.Bound == "" {
+			t.Errorf("row %+v", r)
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	a := &app{reg: engines()}
 	for _, c := range a.root().Commands() {

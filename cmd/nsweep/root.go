@@ -101,7 +101,7 @@ Built in: M(n) of the hopping game and W(n) of Bézout's game.`,
 	}
 	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice for everything")
 	root.AddCommand(a.runCmd(), a.submitCmd(), a.schedulerCmd(), a.workerCmd(), a.planCmd(), a.doctorCmd(), a.computeCmd(),
-		a.statusCmd(), a.runsCmd(), a.getCmd(), a.reportCmd(), a.exportCmd(), a.diffCmd(), a.verifyCmd(), a.plotCmd(), a.serveCmd(),
+		a.statusCmd(), a.runsCmd(), a.getCmd(), a.reportCmd(), a.exportCmd(), a.diffCmd(), a.verifyCmd(), a.plotCmd(), a.serveCmd(), a.benchCmd(),
 		a.pauseCmd(), a.resumeCmd(), a.cancelCmd(), a.retryCmd(), a.deleteCmd())
 	for _, c := range append(root.Commands(), root) {
 		usageErrors(c)

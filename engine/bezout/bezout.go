@@ -11,6 +11,7 @@ import (
 const (
 	algSum     = "sum"
 	algSteps   = "steps"
+	algLinear  = "linear"
 	algFormula = "formula"
 	algGame    = "game"
 )
@@ -35,6 +36,7 @@ var info = engine.Info{
 	Algorithms: []engine.Algorithm{
 		{Name: algSum, Doc: "one W(n) in O(n^(2/3)) time from a sieve for μ; the choice for a single n", Reach: engine.MaxN},
 		{Name: algSteps, Doc: "segmented sieve of φ and g from a direct W(lo−1); the choice for ranges", Reach: engine.MaxN},
+		{Name: algLinear, Doc: "linear sieve of φ and g from 1 on; the plain way to a range", Reach: linearReach},
 		{Name: algFormula, Doc: "count of all and of lost positions over a table of μ, in plain loops", Reach: formulaReach},
 		{Name: algGame, Doc: "plays the game by its rules", Reach: gameReach},
 	},
@@ -112,6 +114,8 @@ func (bezout) Compute(ctx context.Context, w engine.Work, sink engine.Sink) erro
 		return steps(ctx, w.Lo, w.Hi, sink, out)
 	case algSum:
 		return eachN(ctx, w, sink, out, sumOf(w, sink))
+	case algLinear:
+		return linear(ctx, w.Lo, w.Hi, out)
 	case algFormula:
 		return eachN(ctx, w, sink, out, formula)
 	case algGame:

@@ -16,6 +16,8 @@ func (bezout) Cost(w engine.Work) engine.Cost {
 	switch w.Algorithm {
 	case algGame:
 		return engine.Cost{Run: 1000 + 0.0155*n*n*n*n}
+	case algLinear:
+		return engine.Cost{Start: 12 * (float64(w.Lo) - 1), Run: 12 * count}
 	case algFormula:
 		return engine.Cost{Run: count * (1000 + 52*math.Cbrt(n*n))}
 	case algSum:
