@@ -2,7 +2,6 @@ package bezout
 
 import (
 	"math/bits"
-	"unsafe"
 )
 
 // word is the unsigned type that a dense sieve computes in. uint32 serves
@@ -124,6 +123,3 @@ func finishSteps[T word](out []T, cells []cell[T], marks []uint8) {
 		out[i+1] = minusStep(cells[i+1].phi*d, zeroSign(d, marks[i+1]))
 	}
 }
-
-// topBit returns the top bit of the word.
-func topBit[T word]() T { return 1 << (8*unsafe.Sizeof(T(0)) - 1) }
