@@ -99,6 +99,12 @@ func cli(t *testing.T, dir string, env []string, args ...string) *proc {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return launch(t, bin, dir, env, args...)
+}
+
+// launch is cli for a binary of one's own.
+func launch(t *testing.T, bin, dir string, env []string, args ...string) *proc {
+	t.Helper()
 	p := &proc{t: t, cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
