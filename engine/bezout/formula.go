@@ -11,7 +11,7 @@ import (
 // it in isqrt-long loops of integer divisions.
 const formulaReach = int64(1_000_000_000_000)
 
-// poll is the number of steps of a few nanoseconds between looks at a context.
+// poll is the number of steps of a nanosecond or so between looks at a context.
 const poll = 1 << 20
 
 // lostPairs is A(q), the number of pairs (2x, 2y+1) with 1 ≤ x ≤ y and
@@ -100,7 +100,10 @@ func newMertens(ctx context.Context, n int64, progress func(float64)) (*mertens,
 		// ⌊x/d⌋ = ⌊n/(i·d)⌋, so every value that is asked for is in a table.
 		x := n / i
 		s := int64(1)
-		for d := int64(2); d <= x; {
+		for d, blocks := int64(2), 1; d <= x; blocks++ {
+			if blocks%(poll/16) == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			q := x / d
 			last := x / q
 			s -= (last - d + 1) * m.at(q)
@@ -118,7 +121,7 @@ func (m *mertens) sieve(ctx context.Context) error {
 	var primes []int
 	m.small[1] = 1
 	for i := 2; i <= y; i++ {
-		if i%poll == 0 && ctx.Err() != nil {
+		if i%(poll/16) == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !composite[i] {
@@ -137,6 +140,9 @@ func (m *mertens) sieve(ctx context.Context) error {
 		}
 	}
 	for i := 2; i <= y; i++ {
+		if i%poll == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		m.small[i] += m.small[i-1]
 	}
 	return nil
