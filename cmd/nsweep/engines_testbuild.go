@@ -40,4 +40,4 @@ func testTable() string { return os.Getenv("NSWEEP_TEST_MACHINE") }
 // uncalibrated has the engines' estimates taken as they are: the test engine's
 // are exact, and the probes of the others take half a minute in a race build on
 // a busy machine.
-func uncalibrated() bool { return speedup() > 1 }
+func uncalibrated() bool { return true }
