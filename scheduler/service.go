@@ -55,7 +55,7 @@ func (s *Service) Run(ctx context.Context) error {
 				switch {
 				case err == nil, ctx.Err() != nil, errors.Is(err, ErrLed):
 				case jobs.IsLasting(err):
-					s.Options.Log.Error("run given up for now", "run", run.ID.Name, "err", err)
+					s.Options.Log.Error("run given up, to be looked at again", "run", run.ID.Name, "err", err)
 					rest(ctx, giveUpFor)
 				default:
 					s.Options.Log.Warn("run left", "run", run.ID.Name, "err", err)
