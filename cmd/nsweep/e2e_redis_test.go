@@ -175,7 +175,8 @@ func kills(t *testing.T, env []string, file string, times int, moments func() ti
 		}
 		<-p.done
 	}
-	p := cli(t, dir, fast, args...)
+	// Without the flags that made it last: they choose how, not what.
+	p := cli(t, dir, fast, "run", file)
 	if code := p.wait(); code != codeDone {
 		t.Fatalf("exit code %d: %s", code, p.err.String())
 	}

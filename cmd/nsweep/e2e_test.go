@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,7 +42,13 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(dir, "nsweep")
-	out, err := exec.Command("go", "build", "-race", "-tags", testEngines, "-o", bin, ".").CombinedOutput()
+	args := []string{"build", "-race", "-tags", testEngines, "-o", bin, "."}
+	if os.Getenv("NSWEEP_SOAK") != "" {
+		// The long tests are about hours of real work, which the race detector
+		// would make a hundred times longer.
+		args = slices.DeleteFunc(args, func(a string) bool { return a == "-race" })
+	}
+	out, err := exec.Command("go", args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
