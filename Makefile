@@ -6,9 +6,9 @@ STATIC := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w'
 TOOLS  := -modfile=internal/tools/go.mod
 
 # What the tests need beside Go: a C compiler for the race detector, a real
-# Redis, and a browser with a font for the live page.
-NEED_COMMANDS := gcc redis-server chromium
-NEED_PACKAGES := gcc libc6-dev redis-server chromium fonts-dejavu-core
+# Redis, a browser with a font for the live page, and a network to cut.
+NEED_COMMANDS := gcc redis-server chromium ip
+NEED_PACKAGES := gcc libc6-dev redis-server chromium fonts-dejavu-core iproute2
 
 .PHONY: all build test soak bench lint fmt deps clean
 

@@ -36,6 +36,14 @@ func (p Priority) String() string {
 	return string(p)
 }
 
+// Raised returns the next higher priority, or the highest.
+func (p Priority) Raised() Priority {
+	if p == Low {
+		return Normal
+	}
+	return High
+}
+
 func (p Priority) check() error {
 	if p != Low && p != Normal && p != High {
 		return fmt.Errorf("priority %q", string(p))

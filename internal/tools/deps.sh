@@ -3,6 +3,7 @@
 # usage: deps.sh "COMMAND ..." "PACKAGE ..."
 set -eu
 
+PATH=$PATH:/usr/sbin:/sbin # where users are not led by default
 missing=
 for c in $1; do
   command -v "$c" >/dev/null 2>&1 || missing="$missing $c"
