@@ -38,7 +38,7 @@ func (f Fitness) Findings() []Finding {
 	}
 	switch f.Mode {
 	case "sentinel":
-		judge("kind", false, Unfit, "", "is a sentinel: use redis-sentinel://host:port/master")
+		judge("kind", false, Unfit, "", "is a sentinel: use redis-sentinel://HOST:PORT?master=NAME")
 	case "cluster":
 		judge("kind", false, Unfit, "", "is a Redis Cluster: a run needs a single server or a sentinel group")
 	default:

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -11,27 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 )
-
-// UnreachableError says that no server answers.
-type UnreachableError struct {
-	Store string // names it, without password
-	Err   error
-}
-
-func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("%s cannot be reached: %v", e.Store, e.Err)
-}
-
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
-// UnfitError says that the server, or the way it is addressed, cannot serve as
-// a store.
-type UnfitError struct {
-	Store   string // names it, without password
-	Problem string // what is wrong and what would be right
-}
-
-func (e *UnfitError) Error() string { return e.Store + " " + e.Problem }
 
 // Fitness is what a server says about itself.
 type Fitness struct {
@@ -150,31 +128,6 @@ func atLeast(version string, major, minor int) bool {
 	a, err1 := strconv.Atoi(p[0])
 	b, err2 := strconv.Atoi(p[1])
 	return err1 == nil && err2 == nil && (a > major || (a == major && b >= minor))
-}
-
-// classify tells a server that refuses from one that does not answer. Redis'
-// own messages hold no passwords.
-func (s *Store) classify(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
-	}
-	var answer redis.Error
-	if !errors.As(err, &answer) || strings.HasPrefix(answer.Error(), "LOADING") {
-		return &UnreachableError{Store: s.where, Err: err}
-	}
-	text := answer.Error()
-	unfit := &UnfitError{Store: s.where}
-	switch {
-	case strings.HasPrefix(text, "NOAUTH"):
-		unfit.Problem = "asks for a password"
-	case strings.HasPrefix(text, "WRONGPASS"), strings.Contains(text, "invalid password"), strings.Contains(text, "without any password"):
-		unfit.Problem = "refuses the user name or password"
-	case strings.HasPrefix(text, "NOPERM"):
-		unfit.Problem = "does not let this user do what is needed: " + text
-	default:
-		unfit.Problem = "answers: " + text
-	}
-	return unfit
 }
 
 // clientLog passes on what the client library says, which otherwise goes to

@@ -2,17 +2,9 @@ package store_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,6 +95,8 @@ func TestUnreachable(t *testing.T) {
 		"port":     {Addrs: []string{addr}, Password: "secret"},
 		"socket":   {Addrs: []string{filepath.Join(t.TempDir(), "none")}, Unix: true},
 		"sentinel": {Addrs: []string{addr}, Master: "m", SentinelPassword: "secret"},
+		// The client joins what it heard from each of them with line breaks.
+		"sentinels": {Addrs: []string{addr, "127.0.0.1:1"}, Master: "m", SentinelPassword: "secret"},
 	} {
 		_, err := store.Open(context.Background(), o)
 		if !errors.As(err, &u) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
@@ -140,72 +134,19 @@ func TestSocketAndACL(t *testing.T) {
 
 func TestSentinel(t *testing.T) {
 	server := redistest.Start(t)
-	sentinel := redistest.StartSentinel(t, server, "mymaster")
+	sentinel := redistest.StartSentinel(t, server, "mymaster", 1)
 	works(t, store.Options{Addrs: []string{sentinel.Addr()}, Master: "mymaster"})
 	unfit(t, store.Options{Addrs: []string{sentinel.Addr()}}, "is a sentinel")
 }
 
 func TestTLS(t *testing.T) {
-	dir := t.TempDir()
-	ca := certificate(t, dir, "ca", nil)
-	certificate(t, dir, "server", ca)
-	client := certificate(t, dir, "client", ca)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	l.Close()
-	file := func(name string) string { return filepath.Join(dir, name) }
-	redistest.Start(t, "--tls-port", port, "--tls-cert-file", file("server.pem"), "--tls-key-file", file("server.key"), "--tls-ca-cert-file", file("ca.pem"))
-	pool := x509.NewCertPool()
-	pool.AddCert(ca.Leaf)
-	works(t, store.Options{Addrs: []string{addr}, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{*client}}})
+	ca := redistest.NewAuthority(t)
+	server := redistest.StartTLS(t, ca)
+	addr := []string{server.Addr()}
+	works(t, store.Options{Addrs: addr, TLS: ca.TLSConfig(ca.Issue("client"))})
 	// An authority that the client does not know.
 	var u *store.UnreachableError
-	if _, err := store.Open(context.Background(), store.Options{Addrs: []string{addr}, TLS: &tls.Config{}}); !errors.As(err, &u) || !strings.Contains(err.Error(), "certificate") {
+	if _, err := store.Open(context.Background(), store.Options{Addrs: addr, TLS: &tls.Config{}}); !errors.As(err, &u) || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("unknown authority: %v", err)
 	}
-}
-
-// certificate makes a key and a certificate of it, signed by ca or by itself,
-// and writes both as PEM.
-func certificate(t *testing.T, dir, name string, ca *tls.Certificate) *tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: ca == nil, BasicConstraintsValid: true,
-	}
-	if ca == nil {
-		template.KeyUsage = x509.KeyUsageCertSign
-	}
-	parent, signer := template, any(key)
-	if ca != nil {
-		parent, signer = ca.Leaf, ca.PrivateKey
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{
-		name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }

@@ -13,6 +13,7 @@ import (
 type Store struct {
 	client   redis.UniversalClient
 	where    string // for people, without password
+	how      approach
 	embedded bool
 	warnings []string
 	closing  sync.Once
@@ -29,7 +30,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, where: o.where(), embedded: o.Embedded}
+	s := &Store{client: client, where: o.where(), how: o.approach(), embedded: o.Embedded}
 	if o.Unchecked {
 		return s, nil
 	}

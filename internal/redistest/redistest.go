@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -35,6 +36,7 @@ type Server struct {
 	dir  string
 	argv func() []string // of the process, once port is known
 	port int
+	tls  *tls.Config // of a client, where the server speaks nothing else
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -49,24 +51,51 @@ func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, dir: t.TempDir()}
 	s.argv = func() []string {
-		return append([]string{
-			"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir,
-			"--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction",
-			"--daemonize", "no",
-		}, args...)
+		return append(s.standard("--port", strconv.Itoa(s.port)), args...)
 	}
 	s.start()
 	return s
 }
 
-// StartSentinel starts a sentinel that watches the server under a name.
-func StartSentinel(t testing.TB, master *Server, name string) *Server {
+// StartTLS is Start for a server that speaks TLS only, with a certificate of the
+// authority for 127.0.0.1, and asks its clients for theirs. Further args can name
+// another certificate of the server's.
+func StartTLS(t testing.TB, ca *Authority, args ...string) *Server {
+	t.Helper()
+	own := ca.Issue("redistest", "127.0.0.1")
+	s := &Server{t: t, dir: t.TempDir(), tls: ca.TLSConfig(own)}
+	// It is this server that is waited for, whatever its certificate says.
+	s.tls.InsecureSkipVerify = true
+	s.argv = func() []string {
+		return append(s.standard(
+			"--port", "0", "--tls-port", strconv.Itoa(s.port), "--tls-auth-clients", "yes",
+			"--tls-cert-file", own.Cert, "--tls-key-file", own.Key, "--tls-ca-cert-file", ca.File(),
+		), args...)
+	}
+	s.start()
+	return s
+}
+
+// standard returns the arguments that every server has.
+func (s *Server) standard(args ...string) []string {
+	return append([]string{
+		"--bind", "127.0.0.1", "--dir", s.dir,
+		"--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction",
+		"--daemonize", "no",
+	}, args...)
+}
+
+// StartSentinel starts a sentinel that watches the server under a name. As many
+// sentinels as quorum says must agree that the server is gone. Further lines of
+// its configuration come last.
+func StartSentinel(t testing.TB, master *Server, name string, quorum int, lines ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, dir: t.TempDir()}
 	s.argv = func() []string {
 		// A sentinel keeps what it learns in its configuration file.
 		file := filepath.Join(s.dir, "sentinel.conf")
-		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n", s.port, s.dir, name, master.port)
+		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d %d\n", s.port, s.dir, name, master.port, quorum)
+		text += strings.Join(append(lines, ""), "\n")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatalf("redistest: %v", err)
 		}
@@ -102,8 +131,14 @@ func (s *Server) start() {
 // Addr returns the server's host:port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// URL returns the server's address as redis://host:port/0.
-func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
+// URL returns the server's address as redis://host:port/0, or rediss:// where it
+// speaks TLS.
+func (s *Server) URL() string {
+	if s.tls != nil {
+		return "rediss://" + s.Addr() + "/0"
+	}
+	return "redis://" + s.Addr() + "/0"
+}
 
 // Dir returns the folder that holds the server's data.
 func (s *Server) Dir() string { return s.dir }
@@ -180,7 +215,7 @@ func (s *Server) await(ctx context.Context, exited <-chan struct{}) error {
 	defer tick.Stop()
 	var last error
 	for {
-		if last = ping(ctx, s.Addr()); last == nil {
+		if last = s.ping(ctx); last == nil {
 			// Whoever answered is this process only while it is alive.
 			select {
 			case <-exited:
@@ -198,11 +233,10 @@ func (s *Server) await(ctx context.Context, exited <-chan struct{}) error {
 	}
 }
 
-// ping asks the server at addr for a sign of life. A demand for a password is
-// one, a server that still loads its data is not.
-func ping(ctx context.Context, addr string) error {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", addr)
+// ping asks the server for a sign of life. A demand for a password is one, a
+// server that still loads its data is not.
+func (s *Server) ping(ctx context.Context) error {
+	c, err := s.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -221,6 +255,13 @@ func ping(ctx context.Context, addr string) error {
 		return nil
 	}
 	return fmt.Errorf("PING answered %q", strings.TrimSpace(line))
+}
+
+func (s *Server) dial(ctx context.Context) (net.Conn, error) {
+	if s.tls != nil {
+		return (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.Addr())
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", s.Addr())
 }
 
 func freePort() (int, error) {
