@@ -171,16 +171,23 @@ func window[T word](wk *walker, lo, hi int64, t *tables[T], size int64) error {
 	blocks := (hi - base + 8*blockOctets - 2) / (8 * blockOctets)
 	top := base + blocks*8*blockOctets
 	cells, marks := make([]cell[T], size), make([]uint8, size)
-	odd := func(a int, marks []uint8) strand[T] {
+	var strands [tailPower]strand[T]
+	for a := range strands {
+		// A strand finds its first multiple of every prime: milliseconds when
+		// there are hundreds of thousands of them.
+		if err := wk.ctx.Err(); err != nil {
+			return err
+		}
 		// The odd m with base < 2^a·m ≤ top.
 		first, beyond := (base>>a+1)|1, (top>>a+1)|1
-		return newSieved(t, cells, marks, first, (beyond-first)/2)
+		strands[a] = newSieved(t, cells, marks, first, (beyond-first)/2)
+		marks = nil // only strand 0 needs g
 	}
-	e := &eighths[T]{tail: &tail{wk: wk, next: base>>tailPower + 1, end: top>>tailPower + 1}}
-	for a := 3; a < tailPower; a++ {
-		e.strands = append(e.strands, odd(a, nil))
+	e := &eighths[T]{
+		strands: strands[3:],
+		tail:    &tail{wk: wk, next: base>>tailPower + 1, end: top>>tailPower + 1},
 	}
-	return walk(wk, base, lo, hi, [3]strand[T]{odd(0, marks), odd(1, nil), odd(2, nil)}, e)
+	return walk(wk, base, lo, hi, [3]strand[T](strands[:3]), e)
 }
 
 // walk goes through the blocks from base+1 on, a multiple of 8 before it, and

@@ -120,9 +120,15 @@ func (m *mertens) sieve(ctx context.Context) error {
 	composite := make([]bool, y+1)
 	var primes []int
 	m.small[1] = 1
+	// A prime i has up to π(i) multiples to strike out, each in memory that may
+	// be touched for the first time: they count, not the i.
+	steps := 0
 	for i := 2; i <= y; i++ {
-		if i%(poll/16) == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if steps++; steps > poll/16 {
+			steps = 0
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 		if !composite[i] {
 			primes = append(primes, i)
@@ -133,6 +139,7 @@ func (m *mertens) sieve(ctx context.Context) error {
 				break
 			}
 			composite[p*i] = true
+			steps++
 			if i%p == 0 {
 				break
 			}

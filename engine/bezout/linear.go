@@ -22,12 +22,21 @@ const linearReach = int64(200_000_000)
 // It takes O(hi) time and memory and shares nothing with the segmented sieve,
 // whose oracle and baseline it is.
 func linear(ctx context.Context, lo, hi int64, out *emitter) error {
-	phi, g := make([]int32, hi), make([]int16, hi)
+	phi := make([]int32, hi)
+	if err := ctx.Err(); err != nil { // clearing memory takes its time
+		return err
+	}
+	g := make([]int16, hi)
 	var primes []int32
 	w := int64(0)
+	// A prime i has up to π(i) multiples, so these count too.
+	steps := 0
 	for i := int64(1); i < hi; i++ {
-		if i%65536 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if steps++; steps > poll/16 {
+			steps = 0
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 		if i == 1 {
 			phi[1], g[1] = 1, 1
@@ -58,6 +67,7 @@ func linear(ctx context.Context, lo, hi int64, out *emitter) error {
 			if k >= hi {
 				break
 			}
+			steps++
 			if i%int64(p) == 0 {
 				phi[k], g[k] = phi[i]*p, -g[i]
 				break

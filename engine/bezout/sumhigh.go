@@ -35,7 +35,7 @@ func (s *summation) high(ctx context.Context) error {
 	p.open()
 	for s.next > s.cut {
 		p.sieve.next()
-		if err := p.segment(); err != nil {
+		if err := p.segment(ctx); err != nil {
 			return err
 		}
 		s.word += words
@@ -56,8 +56,9 @@ func (s *summation) high(ctx context.Context) error {
 }
 
 // segment reads F(⌊n/m⌋) off the current segment for the m that fall into it
-// and leaves F at its end in f.
-func (p *highPart) segment() error {
+// and leaves F at its end in f. The first segments above R fill many batches
+// each, so it looks at ctx after every one.
+func (p *highPart) segment(ctx context.Context) error {
 	s := p.summation
 	start, end := p.sieve.start, wheelSpan*(p.sieve.start+p.sieve.words)
 	f, word := s.f, start
@@ -96,6 +97,9 @@ func (p *highPart) segment() error {
 		s.next--
 		if s.next < p.lo && s.next > s.cut {
 			p.close()
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			p.open()
 		}
 	}

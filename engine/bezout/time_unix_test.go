@@ -43,8 +43,11 @@ func TestCancelInterval(t *testing.T) {
 	for _, w := range append(cancelWorks,
 		engine.Work{Algorithm: algFormula, Lo: 1_000_000_000_000, Hi: 1_000_000_000_001},
 		engine.Work{Algorithm: algSum, Lo: 100_000_000_000_000, Hi: 100_000_000_000_001},
+		engine.Work{Algorithm: algLinear, Lo: 100_000_000, Hi: 100_000_001},
 		engine.Work{Algorithm: algSteps, Lo: 1_000_000_000_000, Hi: 1_000_002_000_000},
 		engine.Work{Algorithm: algSteps, Lo: 10_000_000_000_000, Hi: 10_000_000_001_000},
+		engine.Work{Algorithm: algSteps, Lo: 10_000_000_000_000, Hi: 10_000_002_000_000},
+		engine.Work{Algorithm: algSteps, Lo: 1_000_000_000_000_000, Hi: 1_000_000_000_002_000}, // W(lo−1) too
 		engine.Work{Algorithm: algSteps, Lo: 1_000_000_000, Hi: 1_020_000_000},
 	) {
 		s := &stopwatch{Context: context.Background(), last: processTime()}
