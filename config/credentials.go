@@ -64,7 +64,7 @@ func choose(what string, from []credential, p *problems) Secret {
 	}
 	secret, err := readPassword(best.value)
 	if err != nil {
-		p.add(best.at, best.key, label(best.value)+" "+err.Error(), "want a file whose first line is the password")
+		p.add(best.at, best.key, label(best.value)+" "+err.Error(), "want a file whose first line is the "+what)
 	}
 	return secret
 }

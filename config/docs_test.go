@@ -146,7 +146,7 @@ func TestDocNamesEverything(t *testing.T) {
 			t.Errorf("the default %s of %s is not documented", o.Default, o.Key)
 		}
 	}
-	for _, name := range append(Builtins(), EnvPassword, EnvSentinelPassword) {
+	for _, name := range append(Builtins(), EnvPassword, EnvSentinelPassword, EnvMetricsToken) {
 		if !strings.Contains(doc, "`"+name+"`") {
 			t.Errorf("%s is not documented", name)
 		}

@@ -35,14 +35,15 @@ type Experiment struct {
 	settingsAt map[string]origin
 }
 
-// Settings are what concerns this machine rather than the values: the store and
-// the workers.
+// Settings are what concerns this machine rather than the values: the store, the
+// workers and where they can be watched.
 type Settings struct {
 	Redis Redis
 	// DataDir holds the files of the embedded store. A relative path counts
 	// from the working directory.
 	DataDir string
 	Workers Workers
+	Metrics Metrics
 }
 
 // Workers says how this process computes.

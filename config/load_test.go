@@ -24,6 +24,7 @@ func genExperiment() *rapid.Generator[*Experiment] {
 		if strings.HasPrefix(e.Redis.URL, "rediss") {
 			e.Redis.CAFile = rapid.SampledFrom([]string{"", "ca.pem", "null", `C:\ca "x".pem`}).Draw(t, "ca")
 		}
+		e.Metrics.Listen = rapid.SampledFrom([]string{"", ":0", "127.0.0.1:8392", "[::1]:9", "lab.example.org:65535"}).Draw(t, "metrics")
 		names := rapid.SliceOfNDistinct(genName(), 1, 4, rapid.ID[string]).Draw(t, "sweeps")
 		for _, name := range names {
 			e.Sweeps = append(e.Sweeps, genSweep(t, name))

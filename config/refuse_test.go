@@ -210,7 +210,7 @@ sweeps:
 `)
 	want := strings.Join([]string{
 		"f.yaml:1: name: Demo is not a name; " + nameForm,
-		"f.yaml:2: wrong: is not a known key; want one of name, priority, notify, redis, data_dir, workers, sweeps",
+		"f.yaml:2: wrong: is not a known key; want one of name, priority, notify, redis, data_dir, workers, metrics, sweeps",
 		"f.yaml:3: redis.url: ftp://x has no known scheme; " + urlForms,
 		"f.yaml:6: sweeps.hop.engin: is not a known key; did you mean engine?",
 		"f.yaml:7: sweeps.hop.n.form: is not a known key; did you mean from?",

@@ -41,6 +41,7 @@ var fileSchema = &schema{kind: mappingNode, form: "an experiment with name and s
 	}}},
 	{"data_dir", textSchema},
 	{"workers", &schema{kind: mappingNode, form: "{concurrency: 4}", fields: []schemaField{{"concurrency", intSchema}}}},
+	{"metrics", &schema{kind: mappingNode, form: "{listen: 127.0.0.1:8392}", fields: []schemaField{{"listen", textSchema}, {"token_file", textSchema}}}},
 	{"sweeps", &schema{kind: listNode, named: true, form: "a list of sweeps, each beginning with - name:", item: &schema{
 		kind: mappingNode, form: "{name: hopping, engine: hopping, n: {from: 1, to: 1000}}", fields: []schemaField{
 			{"name", textSchema}, {"engine", textSchema}, {"algorithm", textSchema}, {"compare", textSchema},

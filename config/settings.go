@@ -19,6 +19,9 @@ type Option struct {
 	Default string
 	// Doc says in a few words what it is.
 	Doc string
+	// Lasting marks what concerns only processes that work until they are
+	// stopped or done: run, scheduler and worker.
+	Lasting bool
 }
 
 const (
@@ -32,6 +35,8 @@ const (
 	keyKey              = "redis.key_file"
 	keyDataDir          = "data_dir"
 	keyConcurrency      = "workers.concurrency"
+	keyMetricsListen    = "metrics.listen"
+	keyMetricsToken     = "metrics.token_file"
 )
 
 // Variables that hold passwords. There are no flags for them, since every user
@@ -39,22 +44,25 @@ const (
 const (
 	EnvPassword         = "NSWEEP_REDIS_PASSWORD"
 	EnvSentinelPassword = "NSWEEP_REDIS_SENTINEL_PASSWORD"
+	EnvMetricsToken     = "NSWEEP_METRICS_TOKEN"
 )
 
 // Options returns all settings, in the order of the documentation.
 func Options() []Option { return slices.Clone(options) }
 
 var options = []Option{
-	{keyURL, "redis", "NSWEEP_REDIS_URL", "embedded", "store: embedded, redis://, rediss://, redis-socket:// or redis-sentinel://"},
-	{keyUsername, "redis-username", "NSWEEP_REDIS_USERNAME", "", "ACL user of the store"},
-	{keyPasswordFile, "redis-password-file", "NSWEEP_REDIS_PASSWORD_FILE", "", "file whose first line is the store's password"},
-	{keySentinelUsername, "redis-sentinel-username", "NSWEEP_REDIS_SENTINEL_USERNAME", "", "ACL user of the sentinels"},
-	{keySentinelFile, "redis-sentinel-password-file", "NSWEEP_REDIS_SENTINEL_PASSWORD_FILE", "", "file whose first line is the sentinels' password"},
-	{keyCA, "redis-ca-file", "NSWEEP_REDIS_CA_FILE", "", "PEM file of the authorities to trust for TLS"},
-	{keyCert, "redis-cert-file", "NSWEEP_REDIS_CERT_FILE", "", "PEM file of the client's certificate"},
-	{keyKey, "redis-key-file", "NSWEEP_REDIS_KEY_FILE", "", "PEM file of the client's key"},
-	{keyDataDir, "data-dir", "NSWEEP_DATA_DIR", ".nsweep", "folder of the embedded store"},
-	{keyConcurrency, "concurrency", "NSWEEP_WORKERS_CONCURRENCY", "0", "tasks at a time in this process, 0 for one for each core"},
+	{keyURL, "redis", "NSWEEP_REDIS_URL", "embedded", "store: embedded, redis://, rediss://, redis-socket:// or redis-sentinel://", false},
+	{keyUsername, "redis-username", "NSWEEP_REDIS_USERNAME", "", "ACL user of the store", false},
+	{keyPasswordFile, "redis-password-file", "NSWEEP_REDIS_PASSWORD_FILE", "", "file whose first line is the store's password", false},
+	{keySentinelUsername, "redis-sentinel-username", "NSWEEP_REDIS_SENTINEL_USERNAME", "", "ACL user of the sentinels", false},
+	{keySentinelFile, "redis-sentinel-password-file", "NSWEEP_REDIS_SENTINEL_PASSWORD_FILE", "", "file whose first line is the sentinels' password", false},
+	{keyCA, "redis-ca-file", "NSWEEP_REDIS_CA_FILE", "", "PEM file of the authorities to trust for TLS", false},
+	{keyCert, "redis-cert-file", "NSWEEP_REDIS_CERT_FILE", "", "PEM file of the client's certificate", false},
+	{keyKey, "redis-key-file", "NSWEEP_REDIS_KEY_FILE", "", "PEM file of the client's key", false},
+	{keyDataDir, "data-dir", "NSWEEP_DATA_DIR", ".nsweep", "folder of the embedded store", false},
+	{keyConcurrency, "concurrency", "NSWEEP_WORKERS_CONCURRENCY", "0", "tasks at a time in this process, 0 for one for each core", false},
+	{keyMetricsListen, "metrics-listen", "NSWEEP_METRICS_LISTEN", "", "address of /metrics, /healthz and /readyz, such as 127.0.0.1:8392", true},
+	{keyMetricsToken, "metrics-token-file", "NSWEEP_METRICS_TOKEN_FILE", "", "file whose first line is the token that /metrics asks for", true},
 }
 
 // The layers that a setting can come from; a higher one wins.
@@ -190,6 +198,7 @@ func settings(root *node, flags map[string]string, env func(string) (string, boo
 			SentinelUsername: text(keySentinelUsername), SentinelPasswordFile: text(keySentinelFile),
 			CAFile: text(keyCA), CertFile: text(keyCert), KeyFile: text(keyKey),
 		},
+		Metrics: Metrics{Listen: text(keyMetricsListen), TokenFile: text(keyMetricsToken)},
 	}
 	if c := text(keyConcurrency); c != "" {
 		var v int64
@@ -204,6 +213,12 @@ func settings(root *node, flags map[string]string, env func(string) (string, boo
 	if len(p.list) == before && s.Redis.URL != "" {
 		s.Redis.validate(p, l.at)
 	}
+	if before = len(p.list); s.Metrics.Listen != "" {
+		l.metricsToken(&s.Metrics, env, p)
+	}
+	if len(p.list) == before {
+		s.Metrics.validate(p, l.at)
+	}
 	return s, l.at
 }
 
@@ -217,6 +232,7 @@ func (s Settings) validate(p *problems, at map[string]origin) {
 		p.add(at[keyConcurrency], keyConcurrency, fmt.Sprintf("%d is out of range", c), fmt.Sprintf("want a whole number from 0 to %d", MaxConcurrency))
 	}
 	s.Redis.validate(p, at)
+	s.Metrics.validate(p, at)
 }
 
 func (r Redis) validate(p *problems, at map[string]origin) {

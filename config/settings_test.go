@@ -30,6 +30,7 @@ func TestPrecedence(t *testing.T) {
 		"redis.ca_file":       {[4]string{"", "f", "e", "c"}, func(s Settings) string { return s.Redis.CAFile }},
 		"data_dir":            {[4]string{".nsweep", "f", "e", "c"}, func(s Settings) string { return s.DataDir }},
 		"workers.concurrency": {[4]string{"0", "1", "2", "3"}, func(s Settings) string { return fmt.Sprint(s.Workers.Concurrency) }},
+		"metrics.listen":      {[4]string{"", "f:1", "e:2", ":3"}, func(s Settings) string { return s.Metrics.Listen }},
 	} {
 		var o Option
 		for _, o = range Options() {
@@ -128,6 +129,12 @@ func TestSettingsRefused(t *testing.T) {
 		{nil, map[string]string{"NSWEEP_REDIS_URL": "redis://:s3cret@h", EnvPassword: "other"}, "NSWEEP_REDIS_PASSWORD: redis password: gives the password a second time, beside redis.url; want one of them"},
 		{nil, map[string]string{"NSWEEP_REDIS_URL": "redis://u@h", "NSWEEP_REDIS_USERNAME": "v"}, "NSWEEP_REDIS_URL: redis.url: gives the user name a second time, beside redis.username; want one of them"},
 		{nil, map[string]string{"NSWEEP_REDIS_PASSWORD_FILE": "/nonexistent"}, ""}, // the embedded store asks for none
+		{nil, map[string]string{"NSWEEP_METRICS_LISTEN": "8392"}, "NSWEEP_METRICS_LISTEN: metrics.listen: 8392 is no address to listen on; want HOST:PORT such as 127.0.0.1:8392"},
+		{map[string]string{"metrics.listen": "h:99999"}, nil, "--metrics-listen: metrics.listen: h:99999 is no address to listen on; want HOST:PORT such as 127.0.0.1:8392"},
+		{map[string]string{"metrics.listen": "http://h:9/"}, nil, "--metrics-listen: metrics.listen: http://h:9/ is no address to listen on; want HOST:PORT such as 127.0.0.1:8392"},
+		{map[string]string{"metrics.listen": ":0", "metrics.token_file": "/nonexistent"}, nil, "--metrics-token-file: metrics.token_file: /nonexistent cannot be read: no such file or directory; want a file whose first line is the token"},
+		{nil, map[string]string{"NSWEEP_METRICS_LISTEN": ":0", "NSWEEP_METRICS_TOKEN_FILE": "/nonexistent", EnvMetricsToken: "t"}, "NSWEEP_METRICS_TOKEN: metrics token: gives the token a second time, beside metrics.token_file; want one of them"},
+		{nil, map[string]string{"NSWEEP_METRICS_TOKEN_FILE": "/nonexistent"}, ""}, // nobody listens
 	} {
 		_, err := LoadSettings(c.flags, vars(c.env))
 		got := ""
@@ -140,8 +147,28 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
+func TestMetricsToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("from file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{EnvMetricsToken: "from the variable", "NSWEEP_METRICS_LISTEN": "[::]:1"}
+	for want, flags := range map[string]map[string]string{
+		"from the variable": nil,
+		"from file":         {"metrics.token_file": file},
+	} {
+		s, err := LoadSettings(flags, vars(env))
+		if err != nil || s.Metrics.Token.Reveal() != want {
+			t.Errorf("%q, %v; want %q", s.Metrics.Token.Reveal(), err, want)
+		}
+		if b, err := json.Marshal(s); err != nil || strings.Contains(string(b), "from") {
+			t.Errorf("shown: %s, %v", b, err)
+		}
+	}
+}
+
 func TestEmptyVariableIsUnset(t *testing.T) {
-	env := map[string]string{EnvPassword: "", EnvSentinelPassword: ""}
+	env := map[string]string{EnvPassword: "", EnvSentinelPassword: "", EnvMetricsToken: ""}
 	for _, o := range Options() {
 		env[o.Env] = ""
 	}

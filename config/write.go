@@ -32,7 +32,11 @@ func (e *Experiment) YAML() []byte {
 			fmt.Fprintf(&b, "  %s: %s\n", f.key, yamlText(f.text))
 		}
 	}
-	fmt.Fprintf(&b, "data_dir: %s\nworkers: {concurrency: %d}\nsweeps:\n", yamlText(e.DataDir), e.Workers.Concurrency)
+	fmt.Fprintf(&b, "data_dir: %s\nworkers: {concurrency: %d}\n", yamlText(e.DataDir), e.Workers.Concurrency)
+	if e.Metrics != (Metrics{}) {
+		b.WriteString("metrics: {" + strings.Join(e.Metrics.yaml(), ", ") + "}\n")
+	}
+	b.WriteString("sweeps:\n")
 	for _, s := range e.Sweeps {
 		s.writeYAML(&b)
 	}

@@ -139,6 +139,15 @@ type Commit struct {
 	Origin *Origin
 }
 
+// Values returns the number of n whose values are in the commit.
+func (c Commit) Values() int64 {
+	n := int64(len(c.Points))
+	for _, v := range c.Cells {
+		n += v.Cell.Hi - v.Cell.Lo
+	}
+	return n
+}
+
 // Committed says what a commit did.
 type Committed struct {
 	// Stored counts cells and points that were new, Same those that were

@@ -35,6 +35,7 @@ type guard struct {
 	open  bool              // no token is asked for
 	key   []byte
 	hosts map[string]bool
+	any   bool // addressed by any name
 	now   func() time.Time
 	tries *limiter
 }
@@ -72,7 +73,7 @@ func (g *guard) addressed(host string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
 	}
-	return g.hosts[name]
+	return g.any || g.hosts[name]
 }
 
 // known compares a token in constant time.

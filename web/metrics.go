@@ -2,14 +2,10 @@ package web
 
 import (
 	"context"
-	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/nsweep/nsweep/jobs"
 )
@@ -20,77 +16,21 @@ const (
 	maxLabels = 32
 	// otherRuns is no name that a run can have.
 	otherRuns = "_other"
-	// maxEngines bounds the engines that tasks are told apart by.
-	maxEngines = 32
 	// depthWithin bounds how long a scrape waits for the queues.
 	depthWithin = 2 * time.Second
 )
 
-// Metrics are the process's time series for Prometheus. It is safe for
-// concurrent use. The series about runs appear once a [Server] follows a store;
-// those about tasks once a worker observes one.
-type Metrics struct {
-	reg     *prometheus.Registry
-	tasks   *prometheus.HistogramVec
-	latency prometheus.Histogram
-
-	mu      sync.Mutex
-	engines map[string]bool
-}
-
-// NewMetrics returns metrics with the series of the Go runtime and the process.
-func NewMetrics() *Metrics {
-	m := &Metrics{reg: prometheus.NewRegistry(), engines: map[string]bool{}}
-	m.tasks = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "nsweep_task_duration_seconds", Help: "Time from taking a task to letting go of it, by engine and outcome (done, early, failed).",
-		// Tasks are cut to 2 to 10 s; single points can take days.
-		Buckets: []float64{0.01, 0.1, 0.5, 1, 2, 4, 6, 8, 10, 15, 30, 60, 300, 1800, 7200, 43200, 259200},
-	}, []string{"engine", "outcome"})
-	m.latency = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "nsweep_store_latency_seconds", Help: "Time of one round trip to the store (Redis TIME).",
-		Buckets: []float64{0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 15},
-	})
-	m.reg.MustRegister(m.tasks, m.latency, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
-}
-
-// ObserveTask notes that a task of the engine ended after d: done, early when
-// it was stopped from outside, or failed. Other outcomes count as failed.
-func (m *Metrics) ObserveTask(engine, outcome string, d time.Duration) {
-	if !slices.Contains([]string{"done", "early"}, outcome) {
-		outcome = "failed"
-	}
-	m.mu.Lock()
-	if !m.engines[engine] {
-		if len(m.engines) >= maxEngines {
-			engine = "_other"
-		}
-		m.engines[engine] = true
-	}
-	m.mu.Unlock()
-	m.tasks.WithLabelValues(engine, outcome).Observe(d.Seconds())
-}
-
-// ObserveStore notes the time of one round trip to the store, where no
-// dashboard does.
-func (m *Metrics) ObserveStore(d time.Duration) { m.latency.Observe(d.Seconds()) }
-
-// Handler serves the metrics. Whoever mounts it guards it.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
-}
-
 // follow adds the series about runs. A second server in one process would give
 // the same ones twice, so only the first is followed.
-func (m *Metrics) follow(h *hub, depth func(context.Context) (map[string]int, error)) {
-	_ = m.reg.Register(&runCollector{hub: h, depth: depth})
+func (m *Metrics) follow(h *hub, o *Options) {
+	_ = m.reg.Register(&runCollector{hub: h, depth: o.QueueDepth, bare: o.MetricsOnly})
 }
 
 // runCollector makes series from the latest snapshot when it is asked.
 type runCollector struct {
 	hub   *hub
 	depth func(context.Context) (map[string]int, error)
+	bare  bool // there is no page to view
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -135,10 +75,12 @@ func (c *runCollector) Collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
-	viewers, refused, skipped := c.hub.stats()
-	gauge(descViewers, float64(viewers))
-	counter(descRefused, float64(refused))
-	counter(descSkipped, float64(skipped))
+	if !c.bare {
+		viewers, refused, skipped := c.hub.stats()
+		gauge(descViewers, float64(viewers))
+		counter(descRefused, float64(refused))
+		counter(descSkipped, float64(skipped))
+	}
 	c.queues(gauge)
 	s := c.hub.current()
 	if s == nil || s.Lost != "" {

@@ -90,6 +90,9 @@ type Options struct {
 
 	// Metrics is served under /metrics; a new one when nil.
 	Metrics *Metrics
+	// MetricsOnly leaves out all pages: only /metrics, /healthz and /readyz are
+	// served. Hosts matters without Token only.
+	MetricsOnly bool
 	// QueueDepth returns the number of waiting tasks by queue, for the metrics.
 	QueueDepth func(context.Context) (map[string]int, error)
 

@@ -111,7 +111,7 @@ func (p *poller) look(ctx context.Context, now time.Time) (*Snapshot, error) {
 		return nil, err
 	}
 	s := &Snapshot{At: now, Where: p.o.Store.Where(), Latency: time.Since(begin)}
-	p.o.Metrics.latency.Observe(s.Latency.Seconds())
+	p.o.Metrics.ObserveStore(s.Latency)
 	runs, err := p.o.Store.Runs(ctx)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,10 @@ func newServer(o Options, now func() time.Time) (*Server, error) {
 		return nil, err
 	}
 	s.handler = s.routes()
-	o.Metrics.follow(s.hub, o.QueueDepth)
+	if o.MetricsOnly {
+		s.handler = s.bare(s.notReady)
+	}
+	o.Metrics.follow(s.hub, &s.o)
 	return s, nil
 }
 
@@ -141,7 +144,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.flight.leave()
 	secure(w.Header())
 	if !s.guard.addressed(r.Host) {
-		http.Error(w, "This server is not called that. Use its IP address, or allow the name where the dashboard is started.", http.StatusMisdirectedRequest)
+		http.Error(w, "This server is not called that. Use its IP address, localhost, or a name that it was told.", http.StatusMisdirectedRequest)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)

@@ -147,6 +147,9 @@ func (c *committer) send(b jobs.Commit) {
 			if len(res.Disputed) > 0 {
 				c.job.log.Error("cells disputed: stored values differ from these", "n", res.Disputed)
 			}
+			if o.OnCommit != nil {
+				o.OnCommit(c.job.task.Engine, b.Values(), res)
+			}
 			return
 		case errors.Is(err, jobs.ErrFenced), errors.As(err, &state):
 			c.unwanted.Store(true)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
@@ -39,6 +40,7 @@ func (j *job) run(ctx context.Context) {
 		j.farewell(ctx, jobs.Beat{Ended: true})
 		return
 	}
+	began := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	seated := j.worker.seats.try(j.share)
@@ -57,7 +59,7 @@ func (j *job) run(ctx context.Context) {
 	side.Wait()
 
 	last := jobs.Beat{Ended: true, Fraction: math.Float64frombits(j.fraction.Load())}
-	cause := context.Cause(ctx)
+	cause, outcome := context.Cause(ctx), Done
 	switch {
 	case err == nil:
 		last.Fraction = 1
@@ -65,10 +67,14 @@ func (j *job) run(ctx context.Context) {
 	case ctx.Err() != nil, errors.Is(err, errDrain), errors.Is(err, errUnwanted), errors.Is(err, context.Canceled):
 		// Stopped from outside: what was finished is committed, the rest is
 		// given out again.
+		outcome = Early
 		j.log.Info("task ended early", "cause", cause, "err", err)
 	default:
-		last.Error = err.Error()
+		last.Error, outcome = err.Error(), Failed
 		j.log.Error("task failed", "err", err)
+	}
+	if told := j.worker.opts.OnTask; told != nil {
+		told(j.task.Engine, outcome, time.Since(began))
 	}
 	j.farewell(context.WithoutCancel(ctx), last)
 }

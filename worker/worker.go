@@ -58,8 +58,21 @@ type Options struct {
 	// MaxSkew is the largest difference between this machine's clock and the
 	// store's, 10 s: asynq's leases use local clocks.
 	MaxSkew time.Duration
-	Log     *slog.Logger
+	// OnTask, if set, is told how each task ended that the worker took up, and
+	// after how long: Done, Early or Failed.
+	OnTask func(engine, outcome string, took time.Duration)
+	// OnCommit, if set, is told of each commit that the store took, of so many
+	// values. Both are called from the tasks' goroutines and must not block.
+	OnCommit func(engine string, values int64, c jobs.Committed)
+	Log      *slog.Logger
 }
+
+// How a task ends for its worker.
+const (
+	Done   = "done"   // all its cells are computed and stored
+	Early  = "early"  // stopped from outside; what is left is given out again
+	Failed = "failed" // its engine could not go on, or the store refused what it had
+)
 
 // HandBack is the shutdown timeout for asynq's server under Run, which has
 // waited for the tasks before: what asynq still has then is given back to its

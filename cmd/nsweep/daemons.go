@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nsweep/nsweep/scheduler"
+	"github.com/nsweep/nsweep/web"
 )
 
 func (a *app) schedulerCmd() *cobra.Command {
@@ -17,9 +18,13 @@ func (a *app) schedulerCmd() *cobra.Command {
 		Short: "Give out the work of every run in the store, until stopped",
 		Long: `Leads the runs of a store: plans their tasks, keeps a window of them in the
 queues, gives out again what was lost, sums up and checks. Several schedulers
-may run; each run is led by one of them, and another takes over when it is gone.`,
+may run; each run is led by one of them, and another takes over when it is gone.
+
+--metrics-listen serves /metrics for Prometheus, /healthz and /readyz. Beyond
+127.0.0.1 that takes a token.`,
 		Example: `  nsweep scheduler --redis redis://redis.lan:6379/0
-  NSWEEP_REDIS_URL=redis://redis.lan:6379/0 nsweep scheduler -v`,
+  NSWEEP_REDIS_URL=redis://redis.lan:6379/0 nsweep scheduler -v
+  nsweep scheduler --metrics-listen 127.0.0.1:8392`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveScheduler(cmd.Context()) },
 	}
@@ -30,6 +35,11 @@ func (a *app) serveScheduler(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	l, err := a.listenMetrics(s.Metrics)
+	if err != nil {
+		return err
+	}
+	defer l.close()
 	st, err := a.open(ctx, s, share)
 	if err != nil {
 		return err
@@ -38,7 +48,9 @@ func (a *app) serveScheduler(ctx context.Context) (err error) {
 	me := self(0)
 	svc := a.newService(st, me.ID, scheduler.NewModel(a.reg, a.calibrate(a.reg.Names()...)), nil)
 	fmt.Fprintf(a.err, "scheduler %s on %s\n", me.ID, st.where)
-	return a.withMessages(ctx, st, "", func() error { return svc.Run(ctx) })
+	return a.withRunMetrics(ctx, st, l, web.NewMetrics(), func() error {
+		return a.withMessages(ctx, st, "", func() error { return svc.Run(ctx) })
+	})
 }
 
 func (a *app) workerCmd() *cobra.Command {
@@ -54,7 +66,10 @@ the rest is given out again. Workers may join and leave at any time.
 --for and --until do the same at their time. --max-memory has the memory
 collected harder near the limit; when it stays above it for 10 s the worker
 leaves with exit code 1, so that whoever supervises it starts a new one.
-Tasks that have not ended --drain-timeout after the signal are left behind.`,
+Tasks that have not ended --drain-timeout after the signal are left behind.
+
+--metrics-listen serves /metrics for Prometheus, /healthz and /readyz. Beyond
+127.0.0.1 that takes a token.`,
 		Example: `  nsweep worker --redis redis://redis.lan:6379/0
   nsweep worker --concurrency 4 --engine bezout
   nsweep worker --until 07:00 --nice 10 --max-memory 4GiB`,
@@ -90,15 +105,21 @@ func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err 
 	if err := a.selfTest(ctx, engines); err != nil {
 		return err
 	}
+	ln, err := a.listenMetrics(s.Metrics)
+	if err != nil {
+		return err
+	}
+	defer ln.close()
 	st, err := a.open(ctx, s, share)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	w, srv := a.newWorker(st, me, l.drain)
+	m := web.NewMetrics()
+	w, srv := a.newWorker(st, me, l.drain, m)
 	fmt.Fprintf(a.err, "worker %s with %d slots on %s\n", me.ID, me.Slots, st.where)
 	a.announceEnd(p.end)
-	err = w.Run(ctx, srv)
+	err = a.withWorkerMetrics(ctx, st, ln, m, func() error { return w.Run(ctx, srv) })
 	if text := why(ctx); text != "" {
 		fmt.Fprintf(a.err, "worker stopped%s\n", text)
 	}

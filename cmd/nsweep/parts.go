@@ -20,12 +20,13 @@ import (
 	"github.com/nsweep/nsweep/config"
 	"github.com/nsweep/nsweep/jobs"
 	"github.com/nsweep/nsweep/scheduler"
+	"github.com/nsweep/nsweep/web"
 	"github.com/nsweep/nsweep/worker"
 )
 
 // timings are the intervals that tests shorten.
 type timings struct {
-	beat, silence, lookup, grace, lead, ahead time.Duration
+	beat, silence, lookup, grace, lead, ahead, watch time.Duration
 }
 
 // intervals returns the defaults, divided by NSWEEP_TEST_SPEEDUP where a test
@@ -35,6 +36,7 @@ func intervals() timings {
 	return timings{
 		beat: 5 * time.Second / k, silence: 35 * time.Second / k, lookup: 5 * time.Second / k,
 		grace: 12 * time.Second / k, lead: 10 * time.Second / k, ahead: 10 * time.Second / k,
+		watch: 5 * time.Second / k,
 	}
 }
 
@@ -88,11 +90,12 @@ func slots(w config.Workers) int {
 }
 
 // newWorker builds a worker and its asynq server on the given queues. Tasks may
-// take up to drain to end once it is told to stop.
-func (a *app) newWorker(st *opened, me jobs.Worker, drain time.Duration) (*worker.Worker, *asynq.Server) {
+// take up to drain to end once it is told to stop. What they do shows in m.
+func (a *app) newWorker(st *opened, me jobs.Worker, drain time.Duration, m *web.Metrics) (*worker.Worker, *asynq.Server) {
 	t := intervals()
 	log := a.log().With("worker", me.ID)
-	w := worker.New(st.Store, a.reg, worker.Options{Self: me, BeatEvery: t.beat, SaveEvery: 6 * t.beat, DrainTimeout: drain, Log: log})
+	w := worker.New(st.Store, a.reg, worker.Options{Self: me, BeatEvery: t.beat, SaveEvery: 6 * t.beat, DrainTimeout: drain,
+		OnTask: m.ObserveTask, OnCommit: m.ObserveCommit, Log: log})
 	srv := asynq.NewServerFromRedisClient(st.Client(), jobs.ServerConfig(jobs.QueueWeights(me.Queues), me.Slots, worker.HandBack, log))
 	return w, srv
 }

@@ -95,12 +95,21 @@ Built in: M(n) of the hopping game and W(n) of Bézout's game.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return coded(codeUsage, err) })
 	f := root.PersistentFlags()
 	a.flags = map[string]*pflag.Flag{}
+	lasting := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, o := range config.Options() {
-		f.String(o.Flag, "", fmt.Sprintf("%s (%s)", o.Doc, o.Env))
-		a.flags[o.Key] = f.Lookup(o.Flag)
+		set := f
+		if o.Lasting {
+			set = lasting
+		}
+		set.String(o.Flag, "", fmt.Sprintf("%s (%s)", o.Doc, o.Env))
+		a.flags[o.Key] = set.Lookup(o.Flag)
 	}
 	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice for everything")
-	root.AddCommand(a.runCmd(), a.submitCmd(), a.schedulerCmd(), a.workerCmd(), a.planCmd(), a.doctorCmd(), a.computeCmd(),
+	for _, c := range []*cobra.Command{a.runCmd(), a.schedulerCmd(), a.workerCmd()} {
+		c.Flags().AddFlagSet(lasting)
+		root.AddCommand(c)
+	}
+	root.AddCommand(a.submitCmd(), a.planCmd(), a.doctorCmd(), a.computeCmd(),
 		a.statusCmd(), a.runsCmd(), a.getCmd(), a.reportCmd(), a.exportCmd(), a.diffCmd(), a.verifyCmd(), a.plotCmd(), a.serveCmd(), a.benchCmd(),
 		a.pauseCmd(), a.resumeCmd(), a.cancelCmd(), a.retryCmd(), a.deleteCmd())
 	for _, c := range append(root.Commands(), root) {

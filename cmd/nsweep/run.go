@@ -14,6 +14,7 @@ import (
 	"github.com/nsweep/nsweep/config"
 	"github.com/nsweep/nsweep/jobs"
 	"github.com/nsweep/nsweep/scheduler"
+	"github.com/nsweep/nsweep/web"
 )
 
 // runOptions are the flags of run and submit.
@@ -113,12 +114,18 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 		return err
 	}
 	defer unwatch()
+	ln, err := a.listenMetrics(e.Metrics)
+	if err != nil {
+		return err
+	}
+	defer ln.close()
 	st, err := a.open(ctx, e.Settings, own)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return a.withPage(ctx, st, page, func() error {
+	m := web.NewMetrics()
+	work := func() error {
 		if err := a.checkMemory(ctx, st, e.Name, sweeps); err != nil {
 			return err
 		}
@@ -129,13 +136,14 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 		a.announce(st, en)
 		if !en.done {
 			a.announceEnd(p.end)
-			err := a.withMessages(ctx, st, e.Name, func() error { return a.carryOut(ctx, st, en, slots(e.Workers), l.drain) })
+			err := a.withMessages(ctx, st, e.Name, func() error { return a.carryOut(ctx, st, en, slots(e.Workers), l.drain, m) })
 			if err != nil {
 				return err
 			}
 		}
 		return a.conclude(ctx, st, en, o.json)
-	})
+	}
+	return a.withPage(ctx, st, page, m, func() error { return a.withRunMetrics(ctx, st, ln, m, work) })
 }
 
 // announce says on standard error what is about to happen.
@@ -158,7 +166,7 @@ func (a *app) announce(st *opened, en ensured) {
 
 // carryOut works on the run until it ends, leading it unless another process
 // does.
-func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, drain time.Duration) error {
+func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, drain time.Duration, m *web.Metrics) error {
 	name := en.run.ID.Name
 	engines := engineNames(en.run.Sweeps)
 	err := a.selfTest(ctx, engines)
@@ -174,7 +182,7 @@ func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, d
 
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	w, srv := a.newWorker(st, me, drain)
+	w, srv := a.newWorker(st, me, drain, m)
 	var workErr error
 	var workers sync.WaitGroup
 	workers.Go(func() {

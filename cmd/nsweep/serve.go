@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
-	"sync"
 
 	"github.com/hibiken/asynq"
 	"github.com/spf13/cobra"
@@ -31,7 +29,7 @@ const defaultListen = "127.0.0.1:8391"
 
 func (o *pageOptions) register(c *cobra.Command, listen string) {
 	f := c.Flags()
-	f.StringVar(&o.listen, "listen", listen, "address of the page")
+	f.StringVar(&o.listen, "listen", listen, "address of the page; without host, 127.0.0.1")
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the token that viewers must know (NSWEEP_DASHBOARD_TOKEN); needed beyond 127.0.0.1")
 	f.StringSliceVar(&o.hosts, "host", nil, "name by which the page may be addressed, beside IP addresses and localhost")
 	f.BoolVar(&o.readOnly, "read-only", false, "no buttons")
@@ -66,7 +64,7 @@ func (a *app) serve(ctx context.Context, o pageOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	page, err := a.newPage(st, o)
+	page, err := a.newPage(st, o, web.NewMetrics())
 	if err != nil {
 		return err
 	}
@@ -75,49 +73,39 @@ func (a *app) serve(ctx context.Context, o pageOptions) (err error) {
 
 // newPage returns a function that serves the dashboard until its context ends.
 // It listens already when it returns.
-func (a *app) newPage(st *opened, o pageOptions) (func(context.Context) error, error) {
+func (a *app) newPage(st *opened, o pageOptions, m *web.Metrics) (func(context.Context) error, error) {
 	token, err := dashboardToken(o.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	l, err := listen("listen", o.listen, token, "give a --token-file")
 	if err != nil {
 		return nil, err
 	}
 	inspector := asynq.NewInspectorFromRedisClient(st.Client())
 	srv, err := web.New(web.Options{
 		Store: st, Engines: a.reg, Version: version(), Token: token, Hosts: o.hosts, ReadOnly: o.readOnly,
-		Plot: a.plotFor(st), Kinds: a.plotKinds, Log: a.log(),
+		Plot: a.plotFor(st), Kinds: a.plotKinds, Log: a.log(), Metrics: m,
 		QueueDepth: func(context.Context) (map[string]int, error) { return queueDepth(inspector) },
 	})
 	if err != nil {
+		l.close()
 		return nil, coded(codeUsage, err)
 	}
-	ln, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", o.listen, err)
-	}
-	if token == "" && !web.Loopback(ln) {
-		ln.Close()
-		return nil, usagef("--listen %s can be reached from other machines: give a --token-file of at least %d characters", o.listen, web.MinToken)
-	}
-	fmt.Fprintf(a.err, "dashboard on http://%s/\n", ln.Addr())
-	return func(ctx context.Context) error { return srv.Run(ctx, ln) }, nil
+	fmt.Fprintf(a.err, "dashboard on http://%s/\n", l.Addr())
+	return func(ctx context.Context) error { return srv.Run(ctx, l) }, nil
 }
 
 // withPage calls f while the dashboard is served, if that is wanted.
-func (a *app) withPage(ctx context.Context, st *opened, o pageOptions, f func() error) error {
+func (a *app) withPage(ctx context.Context, st *opened, o pageOptions, m *web.Metrics, f func() error) error {
 	if !o.on {
 		return f()
 	}
-	page, err := a.newPage(st, o)
+	page, err := a.newPage(st, o, m)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	var pageErr error
-	wg.Go(func() { pageErr = page(ctx) })
-	err = f()
-	stop()
-	wg.Wait()
-	return errors.Join(err, pageErr)
+	return beside(ctx, page, f)
 }
 
 // dashboardToken reads the token from the environment or a file, never from a
