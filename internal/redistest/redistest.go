@@ -36,7 +36,9 @@ type Server struct {
 	dir  string
 	argv func() []string // of the process, once port is known
 	port int
-	tls  *tls.Config // of a client, where the server speaks nothing else
+	// Where the server speaks TLS only: a client's configuration, and its own.
+	tls      *tls.Config
+	tlsLines []string
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -66,11 +68,17 @@ func StartTLS(t testing.TB, ca *Authority, args ...string) *Server {
 	s := &Server{t: t, dir: t.TempDir(), tls: ca.TLSConfig(own)}
 	// It is this server that is waited for, whatever its certificate says.
 	s.tls.InsecureSkipVerify = true
+	s.tlsLines = []string{
+		"tls-auth-clients yes", "tls-replication yes",
+		"tls-cert-file " + own.Cert, "tls-key-file " + own.Key, "tls-ca-cert-file " + ca.File(),
+	}
 	s.argv = func() []string {
-		return append(s.standard(
-			"--port", "0", "--tls-port", strconv.Itoa(s.port), "--tls-auth-clients", "yes",
-			"--tls-cert-file", own.Cert, "--tls-key-file", own.Key, "--tls-ca-cert-file", ca.File(),
-		), args...)
+		argv := s.standard("--port", "0", "--tls-port", strconv.Itoa(s.port))
+		for _, line := range s.tlsLines {
+			key, value, _ := strings.Cut(line, " ")
+			argv = append(argv, "--"+key, value)
+		}
+		return append(argv, args...)
 	}
 	s.start()
 	return s
@@ -86,15 +94,20 @@ func (s *Server) standard(args ...string) []string {
 }
 
 // StartSentinel starts a sentinel that watches the server under a name. As many
-// sentinels as quorum says must agree that the server is gone. Further lines of
-// its configuration come last.
+// sentinels as quorum says must agree that the server is gone. It speaks TLS where
+// the server does, with the same certificate. Further lines of its configuration
+// come last.
 func StartSentinel(t testing.TB, master *Server, name string, quorum int, lines ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, dir: t.TempDir()}
+	s := &Server{t: t, dir: t.TempDir(), tls: master.tls, tlsLines: master.tlsLines}
 	s.argv = func() []string {
 		// A sentinel keeps what it learns in its configuration file.
 		file := filepath.Join(s.dir, "sentinel.conf")
-		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d %d\n", s.port, s.dir, name, master.port, quorum)
+		text := fmt.Sprintf("bind 127.0.0.1\nport %d\n", s.port)
+		if s.tls != nil {
+			text = fmt.Sprintf("bind 127.0.0.1\nport 0\ntls-port %d\n%s\n", s.port, strings.Join(s.tlsLines, "\n"))
+		}
+		text += fmt.Sprintf("dir %s\nsentinel monitor %s 127.0.0.1 %d %d\n", s.dir, name, master.port, quorum)
 		text += strings.Join(append(lines, ""), "\n")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatalf("redistest: %v", err)
