@@ -39,6 +39,7 @@ func newCheckLoop(c Checker, log *slog.Logger) *checkLoop {
 func (k *checkLoop) close() {
 	k.cancel()
 	k.done.Wait()
+	k.check.Close()
 }
 
 // offer hands over a newer ledger.

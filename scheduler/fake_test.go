@@ -373,7 +373,10 @@ func (q *fakeQueue) done(t jobs.Task) {
 type fakeChecker struct {
 	halt     error
 	finished int
+	closed   int
 }
+
+func (c *fakeChecker) Close() { c.closed++ }
 
 func (c *fakeChecker) Advance(context.Context, string, *jobs.Ledger) error {
 	if c.halt != nil {

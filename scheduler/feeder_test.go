@@ -125,6 +125,9 @@ func (b *bench) wantEnd(state jobs.State, reason string) {
 		if e.State != state || !strings.Contains(e.Reason, reason) {
 			b.t.Errorf("ended %s (%s), want %s (%s)", e.State, e.Reason, state, reason)
 		}
+		if b.check.closed != b.begun {
+			b.t.Errorf("%d checkers were made and %d closed", b.begun, b.check.closed)
+		}
 	default:
 		b.stop()
 		b.t.Errorf("still going on, want %s", state)

@@ -53,7 +53,7 @@ type Queue interface {
 }
 
 // Checker looks at finished cells: it sums, compares checkpoints and proves
-// completeness. The feeder calls it from one goroutine.
+// completeness. The feeder calls it from one goroutine at a time.
 type Checker interface {
 	// Advance takes a newer ledger of one sweep. A *jobs.HaltError halts the
 	// run; another error is tried again with the next ledger.
@@ -61,6 +61,9 @@ type Checker interface {
 	// Finish is called when every cell of the fresh ledgers is done. It
 	// returns the result in its stored encoding.
 	Finish(ctx context.Context, ledgers map[string]*jobs.Ledger) ([]byte, error)
+	// Close is called once, after the last of the others: the run has ended, or
+	// is led no more.
+	Close()
 }
 
 // Options are the feeder's settings. The zero value of a duration stands for

@@ -17,6 +17,7 @@ type checker struct {
 	reader aggregator.Reader
 	run    jobs.Run
 	folds  map[string]*aggregator.Fold
+	gone   func() // called by Close, if set
 
 	mu      sync.Mutex
 	results map[string]aggregator.SweepResult
@@ -30,17 +31,67 @@ func newChecker(r aggregator.Reader, run jobs.Run) *checker {
 	return c
 }
 
-// Advance folds on. What can never come right again halts the run.
+// checkSlice is how long a fold goes on before it tells how far it is.
+const checkSlice = time.Second
+
+// Advance folds on, telling how far it is now and then. What can never come
+// right again halts the run.
 func (c *checker) Advance(ctx context.Context, sweep string, l *jobs.Ledger) error {
 	f := c.folds[sweep]
 	if f == nil {
 		return nil
 	}
-	err := f.Advance(ctx, c.reader, l)
-	c.mu.Lock()
-	c.results[sweep] = f.Result()
-	c.mu.Unlock()
-	return halting(err)
+	for {
+		err := f.Advance(ctx, &pausing{Reader: c.reader, end: time.Now().Add(checkSlice)}, l)
+		c.mu.Lock()
+		c.results[sweep] = f.Result()
+		c.mu.Unlock()
+		if !errors.Is(err, errPause) {
+			return halting(err)
+		}
+	}
+}
+
+// errPause interrupts a fold, which goes on from there when it is called again.
+var errPause = errors.New("pause")
+
+// pausing is a reader that, after its time, refuses to read more than the first
+// batch. The fold asks for one batch at a time.
+type pausing struct {
+	aggregator.Reader
+	end  time.Time
+	read bool
+}
+
+func (p *pausing) pause() error {
+	if p.read && time.Now().After(p.end) {
+		return errPause
+	}
+	p.read = true
+	return nil
+}
+
+// ReadCells reads a batch of cells.
+func (p *pausing) ReadCells(ctx context.Context, id jobs.RunID, s jobs.Sweep, first, last int64) ([]jobs.CellValues, error) {
+	if err := p.pause(); err != nil {
+		return nil, err
+	}
+	return p.Reader.ReadCells(ctx, id, s, first, last)
+}
+
+// ReadPoints reads a batch of points.
+func (p *pausing) ReadPoints(ctx context.Context, id jobs.RunID, sweep string, ns []int64) ([]jobs.PointValue, error) {
+	if err := p.pause(); err != nil {
+		return nil, err
+	}
+	return p.Reader.ReadPoints(ctx, id, sweep, ns)
+}
+
+// Close has the sums forgotten: nobody goes on with them.
+func (c *checker) Close() {
+	if c.gone != nil {
+		c.gone()
+	}
 }
 
 // halting marks the errors after which a run must not go on.

@@ -46,9 +46,10 @@ func (a *app) serveScheduler(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	me := self(0)
-	svc := a.newService(st, me.ID, scheduler.NewModel(a.reg, a.calibrate(a.reg.Names()...)), nil)
+	var have sums
+	svc := a.newService(st, me.ID, scheduler.NewModel(a.reg, a.calibrate(a.reg.Names()...)), &have, nil)
 	fmt.Fprintf(a.err, "scheduler %s on %s\n", me.ID, st.where)
-	return a.withRunMetrics(ctx, st, l, web.NewMetrics(), func() error {
+	return a.withRunMetrics(ctx, st, l, web.NewMetrics(), &have, func() error {
 		return a.withMessages(ctx, st, "", func() error { return svc.Run(ctx) })
 	})
 }

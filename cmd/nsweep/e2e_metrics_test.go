@@ -84,7 +84,7 @@ func TestMetrics(t *testing.T) {
 	sched := cli(t, dir, append(env, "NSWEEP_METRICS_LISTEN=:0"), "scheduler")
 	slow := cli(t, dir, append(env, "NSWEEP_TOY_PER_CELL=400ms"), append(metricsAt, "worker", "--concurrency", "1")...)
 	page := cli(t, dir, env, "serve", "--listen", ":0")
-	call(t, dir, env, codeDone, "submit", "toy.yaml")
+	call(t, dir, env, codeDone, "submit", "toy.yaml", "--set", "sweeps.toy.checkpoints=[{n: 60, value: 25380}]") // 7·60² + 3·60
 
 	// Every series that the example for Grafana asks for comes from one of them.
 	board, err := os.ReadFile(filepath.Join("..", "..", "docs", "grafana.json"))
@@ -96,7 +96,7 @@ func TestMetrics(t *testing.T) {
 	asked = slices.Compact(asked)
 	var missing []string
 	seen := map[string]bool{}
-	until(t, "all series", func() bool {
+	until(t, "all series and a checkpoint", func() bool {
 		for p, said := range map[*proc]*regexp.Regexp{sched: metricsOn, slow: metricsOn, page: dashboardOn} {
 			for name := range p.metrics(said) {
 				name, _, _ = strings.Cut(name, "{")
@@ -108,7 +108,8 @@ func TestMetrics(t *testing.T) {
 		if q.wait(); strings.Contains(q.out.String(), "complete") {
 			t.Fatalf("the run has ended and nobody has told of %q", missing)
 		}
-		return len(missing) == 0
+		// The scheduler tells what it sums up itself.
+		return len(missing) == 0 && sched.metrics(metricsOn)[`nsweep_checkpoints{run="toy",status="ok"}`] == 1
 	})
 	if len(asked) < 10 {
 		t.Errorf("the example asks for %q only", asked)

@@ -75,13 +75,13 @@ func beside(ctx context.Context, serve func(context.Context) error, f func() err
 }
 
 // withRunMetrics calls f while metrics about the runs of the store are served.
-func (a *app) withRunMetrics(ctx context.Context, st *opened, l *listener, m *web.Metrics, f func() error) error {
+func (a *app) withRunMetrics(ctx context.Context, st *opened, l *listener, m *web.Metrics, have *sums, f func() error) error {
 	if l == nil {
 		return f()
 	}
 	inspector := asynq.NewInspectorFromRedisClient(st.Client())
 	srv, err := web.New(web.Options{
-		Store: st, Engines: a.reg, Token: l.token, Metrics: m, MetricsOnly: true, IdlePace: intervals().watch, Log: a.log(),
+		Store: st, Engines: a.reg, Token: l.token, Metrics: m, MetricsOnly: true, IdlePace: intervals().watch, Partial: have.partial, Log: a.log(),
 		QueueDepth: func(context.Context) (map[string]int, error) { return queueDepth(inspector) },
 	})
 	if err != nil {

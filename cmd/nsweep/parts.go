@@ -114,14 +114,18 @@ func (a *app) queues(engines []string) ([]string, error) {
 }
 
 // newService builds the scheduler. The transport's client and inspector share
-// the store's connections, which are closed last.
-func (a *app) newService(st *opened, owner string, model *scheduler.Model, onProgress func(scheduler.Progress)) *scheduler.Service {
+// the store's connections, which are closed last. What it sums up is in have.
+func (a *app) newService(st *opened, owner string, model *scheduler.Model, have *sums, onProgress func(scheduler.Progress)) *scheduler.Service {
 	t := intervals()
 	client := asynq.NewClientFromRedisClient(st.Client())
 	inspector := asynq.NewInspectorFromRedisClient(st.Client())
 	return &scheduler.Service{
 		Store: st.Store, Queue: jobs.NewTransport(client, inspector), Model: model,
-		NewChecker: func(run jobs.Run) scheduler.Checker { return newChecker(st.Store, run) },
+		NewChecker: func(run jobs.Run) scheduler.Checker {
+			c := newChecker(st.Store, run)
+			have.add(c)
+			return c
+		},
 		Options: scheduler.Options{
 			Owner: owner, SilenceAfter: t.silence, LookupAfter: t.lookup, Grace: t.grace, LeadFor: t.lead, Ahead: t.ahead,
 			MaxCells: taskCells(), Dead: deadHere, OnProgress: onProgress, Log: a.log(),

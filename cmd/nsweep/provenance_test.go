@@ -71,6 +71,15 @@ func TestProvenance(t *testing.T) {
 	if q := provenanceIn(t, dir, nil, "status", "toy", "--tasks", "--json"); fmt.Sprint(q) != fmt.Sprint(p) {
 		t.Errorf("status says %+v, report %+v", q, p)
 	}
+	// The page of a cell tells the same.
+	page := cli(t, dir, nil, "serve", "--listen", "127.0.0.1:0")
+	for n, want := range map[int]string{60: fmt.Sprintf(":%d (%s", first.cmd.Process.Pid, p.Workers[0].Worker), 4000: fmt.Sprintf(":%d (%s", second.cmd.Process.Pid, p.Workers[1].Worker)} {
+		status, body := page.page(dashboardOn, fmt.Sprintf("run/toy/cell?sweep=toy&n=%d", n), "")
+		algorithm := map[int]string{60: "again", 4000: "plain"}[n]
+		if status != 200 || !strings.Contains(body, want) || !strings.Contains(body, "algorithm "+algorithm) || strings.Contains(body, "<dt>before</dt>") {
+			t.Errorf("no %q in the page of n = %d: %d\n%s", want, n, status, body)
+		}
+	}
 	out, _ := call(t, dir, nil, codeDone, "status", "toy", "--tasks")
 	for _, want := range []string{fmt.Sprintf(":%d (", first.cmd.Process.Pid), fmt.Sprintf(":%d (", second.cmd.Process.Pid), "again", "attempt", "algorithm"} {
 		if !strings.Contains(out, want) {

@@ -124,7 +124,7 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	m := web.NewMetrics()
+	m, have := web.NewMetrics(), &sums{}
 	work := func() error {
 		if err := a.checkMemory(ctx, st, e.Name, sweeps); err != nil {
 			return err
@@ -136,14 +136,14 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 		a.announce(st, en)
 		if !en.done {
 			a.announceEnd(p.end)
-			err := a.withMessages(ctx, st, e.Name, func() error { return a.carryOut(ctx, st, en, slots(e.Workers), l.drain, m) })
+			err := a.withMessages(ctx, st, e.Name, func() error { return a.carryOut(ctx, st, en, slots(e.Workers), l.drain, m, have) })
 			if err != nil {
 				return err
 			}
 		}
 		return a.conclude(ctx, st, en, o.json)
 	}
-	return a.withPage(ctx, st, page, m, func() error { return a.withRunMetrics(ctx, st, ln, m, work) })
+	return a.withPage(ctx, st, page, m, have, func() error { return a.withRunMetrics(ctx, st, ln, m, have, work) })
 }
 
 // announce says on standard error what is about to happen.
@@ -166,7 +166,7 @@ func (a *app) announce(st *opened, en ensured) {
 
 // carryOut works on the run until it ends, leading it unless another process
 // does.
-func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, drain time.Duration, m *web.Metrics) error {
+func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, drain time.Duration, m *web.Metrics, have *sums) error {
 	name := en.run.ID.Name
 	engines := engineNames(en.run.Sweeps)
 	err := a.selfTest(ctx, engines)
@@ -178,7 +178,7 @@ func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, d
 		return err
 	}
 	show := a.newDisplay(en.run)
-	svc := a.newService(st, me.ID, scheduler.NewModel(a.reg, a.calibrate(engines...)), show.Update)
+	svc := a.newService(st, me.ID, scheduler.NewModel(a.reg, a.calibrate(engines...)), have, show.Update)
 
 	work, stop := context.WithCancel(ctx)
 	defer stop()

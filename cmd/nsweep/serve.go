@@ -64,7 +64,7 @@ func (a *app) serve(ctx context.Context, o pageOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	page, err := a.newPage(st, o, web.NewMetrics())
+	page, err := a.newPage(st, o, web.NewMetrics(), &sums{})
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,9 @@ func (a *app) serve(ctx context.Context, o pageOptions) (err error) {
 }
 
 // newPage returns a function that serves the dashboard until its context ends.
-// It listens already when it returns.
-func (a *app) newPage(st *opened, o pageOptions, m *web.Metrics) (func(context.Context) error, error) {
+// It listens already when it returns. What the process has summed up by then, in
+// have, is not summed up again.
+func (a *app) newPage(st *opened, o pageOptions, m *web.Metrics, have *sums) (func(context.Context) error, error) {
 	token, err := dashboardToken(o.tokenFile)
 	if err != nil {
 		return nil, err
@@ -86,6 +87,7 @@ func (a *app) newPage(st *opened, o pageOptions, m *web.Metrics) (func(context.C
 	srv, err := web.New(web.Options{
 		Store: st, Engines: a.reg, Version: version(), Token: token, Hosts: o.hosts, ReadOnly: o.readOnly,
 		Plot: a.plotFor(st), Kinds: a.plotKinds, Log: a.log(), Metrics: m,
+		Partial: have.partial, Provenance: originsOf(st),
 		QueueDepth: func(context.Context) (map[string]int, error) { return queueDepth(inspector) },
 	})
 	if err != nil {
@@ -97,11 +99,11 @@ func (a *app) newPage(st *opened, o pageOptions, m *web.Metrics) (func(context.C
 }
 
 // withPage calls f while the dashboard is served, if that is wanted.
-func (a *app) withPage(ctx context.Context, st *opened, o pageOptions, m *web.Metrics, f func() error) error {
+func (a *app) withPage(ctx context.Context, st *opened, o pageOptions, m *web.Metrics, have *sums, f func() error) error {
 	if !o.on {
 		return f()
 	}
-	page, err := a.newPage(st, o, m)
+	page, err := a.newPage(st, o, m, have)
 	if err != nil {
 		return err
 	}
