@@ -27,6 +27,7 @@ type fakeStore struct {
 	full     bool // every write fails
 	server   string
 	damage   error // of every ledger
+	beside   error // of another run
 	onResult func()
 	given    []jobs.Task
 	result   []byte
@@ -73,6 +74,9 @@ func (f *fakeStore) Run(context.Context, string) (jobs.Run, error) {
 
 func (f *fakeStore) Runs(ctx context.Context) ([]jobs.Run, error) {
 	r, err := f.Run(ctx, "")
+	if err == nil && f.beside != nil {
+		err = &jobs.DamagedError{Runs: []jobs.DamagedRun{{ID: jobs.RunID{Name: "a"}, Err: f.beside}}}
+	}
 	return []jobs.Run{r}, err
 }
 

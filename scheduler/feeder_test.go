@@ -28,6 +28,13 @@ type bench struct {
 
 // newBench starts a feeder on n = 1…hi−1 whose values cost 10 ms each.
 func newBench(t *testing.T, hi int64, points ...int64) *bench {
+	b := newIdleBench(t, hi, points...)
+	b.lead()
+	return b
+}
+
+// newIdleBench is newBench before it starts.
+func newIdleBench(t *testing.T, hi int64, points ...int64) *bench {
 	set, err := jobs.NewSet(1, hi, points)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +44,6 @@ func newBench(t *testing.T, hi int64, points ...int64) *bench {
 	model := NewModel(engine.NewRegistry(toy{per: func(int64) float64 { return 10e6 }}), nil)
 	b.svc = &Service{Store: b.store, Queue: b.queue, Model: model,
 		NewChecker: func(jobs.Run) Checker { b.begun++; return b.check }, Options: Options{Owner: "me", MinWindow: 4, PerSlot: 1}}
-	b.lead()
 	return b
 }
 

@@ -12,6 +12,7 @@ import (
 // concurrent use.
 type Store interface {
 	Run(ctx context.Context, name string) (jobs.Run, error)
+	// Runs returns the others beside a *jobs.DamagedError.
 	Runs(ctx context.Context) ([]jobs.Run, error)
 	// Status returns the state and the revision of a run; jobs.ErrFenced when
 	// it is gone.

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,12 +34,20 @@ func (s *Service) Run(ctx context.Context) error {
 	defer wg.Wait()
 	var mu sync.Mutex
 	led := map[jobs.RunID]bool{}
+	said := ""
 	tick := time.NewTicker(s.Rescan)
 	defer tick.Stop()
 	for {
 		runs, err := s.Store.Runs(ctx)
+		damaged, err := jobs.Damaged(err)
 		if err != nil && ctx.Err() == nil {
 			s.Options.Log.Warn("store out of reach", "err", err)
+		}
+		// The others go on. What lasts is said once.
+		if text := fmt.Sprint(damaged); err == nil && text != said {
+			if said = text; len(damaged) > 0 {
+				s.Options.Log.Error("runs left alone", "err", &jobs.DamagedError{Runs: damaged})
+			}
 		}
 		for _, run := range runs {
 			mu.Lock()

@@ -98,7 +98,7 @@ func encodeManifest(m jobs.Manifest) ([]byte, error) {
 }
 
 // Run returns the run of that name. The error wraps jobs.ErrNoRun when there
-// is none.
+// is none; it is a *jobs.DamagedError when its manifest makes no sense.
 func (s *Store) Run(ctx context.Context, name string) (jobs.Run, error) {
 	epoch, err := s.client.HGet(ctx, keyRuns, name).Result()
 	if errors.Is(err, redis.Nil) {
@@ -108,21 +108,20 @@ func (s *Store) Run(ctx context.Context, name string) (jobs.Run, error) {
 		return jobs.Run{}, fmt.Errorf("read run %s: %w", name, err)
 	}
 	id := jobs.RunID{Name: name, Epoch: epoch}
-	fields, err := s.client.HMGet(ctx, keysOf(id).manifest(), manifestFields...).Result()
-	if err != nil {
-		return jobs.Run{}, fmt.Errorf("read run %s: %w", name, err)
-	}
-	run, ok, err := decodeRun(id, fields)
-	if err != nil {
+	run, ok, err := readRun(id, s.client.HMGet(ctx, keysOf(id).manifest(), manifestFields...))
+	switch {
+	case err != nil && jobs.IsLasting(err):
+		return jobs.Run{}, &jobs.DamagedError{Runs: []jobs.DamagedRun{{ID: id, Err: err}}}
+	case err != nil:
 		return jobs.Run{}, err
-	}
-	if !ok {
+	case !ok:
 		return jobs.Run{}, fmt.Errorf("%w: %s", jobs.ErrNoRun, name)
 	}
 	return run, nil
 }
 
-// Runs returns all runs in the order of their names.
+// Runs returns all runs in the order of their names. With a *jobs.DamagedError,
+// which names those whose manifests make no sense, it returns the others.
 func (s *Store) Runs(ctx context.Context) ([]jobs.Run, error) {
 	index, err := s.client.HGetAll(ctx, keyRuns).Result()
 	if err != nil {
@@ -139,21 +138,39 @@ func (s *Store) Runs(ctx context.Context) ([]jobs.Run, error) {
 		cmds[i] = pipe.HMGet(ctx, keysOf(jobs.RunID{Name: name, Epoch: index[name]}).manifest(), manifestFields...)
 	}
 	if len(names) > 0 {
-		if _, err := pipe.Exec(ctx); err != nil {
+		if _, err := pipe.Exec(ctx); err != nil && !jobs.IsLasting(err) {
 			return nil, fmt.Errorf("list runs: %w", err)
 		}
 	}
 	var runs []jobs.Run
+	var damaged []jobs.DamagedRun
 	for i, name := range names {
-		run, ok, err := decodeRun(jobs.RunID{Name: name, Epoch: index[name]}, cmds[i].Val())
-		if err != nil {
+		id := jobs.RunID{Name: name, Epoch: index[name]}
+		run, ok, err := readRun(id, cmds[i])
+		switch {
+		case err != nil && jobs.IsLasting(err):
+			damaged = append(damaged, jobs.DamagedRun{ID: id, Err: err})
+		case err != nil:
 			return nil, err
-		}
-		if ok {
+		case ok:
 			runs = append(runs, run)
 		}
 	}
+	if len(damaged) > 0 {
+		return runs, &jobs.DamagedError{Runs: damaged}
+	}
 	return runs, nil
+}
+
+// readRun reads the reply to a question for manifestFields. An error that
+// trying again cannot mend is marked so.
+func readRun(id jobs.RunID, reply *redis.SliceCmd) (jobs.Run, bool, error) {
+	fields, err := reply.Result()
+	if err != nil {
+		return jobs.Run{}, false, fmt.Errorf("key %s: %w", keysOf(id).manifest(), err)
+	}
+	run, ok, err := decodeRun(id, fields)
+	return run, ok, jobs.Lasting(err)
 }
 
 var manifestFields = []string{"manifest", "state", "reason", "rev", "number", "created", "result"}

@@ -138,7 +138,7 @@ func (s *Server) do(ctx context.Context, a action, v *RunView) error {
 		return st.SetState(ctx, v.ID, a.from, a.to, "")
 	}
 	runs, err := st.Runs(ctx)
-	if err != nil {
+	if _, err = jobs.Damaged(err); err != nil {
 		return err
 	}
 	for _, run := range runs {

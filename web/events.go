@@ -46,14 +46,20 @@ func differences(old, s *Snapshot) []Event {
 			say("", "left", "worker %s left", shortWorker(w.ID))
 		}
 	}
+	name := func(d jobs.DamagedRun) string { return d.ID.Name }
+	for _, d := range gone(s.Damaged, old.Damaged, name) {
+		say(d.ID.Name, "failed", "%s", d.Error())
+	}
 	for _, r := range old.Runs {
-		if s.Run(r.ID.Name) == nil {
+		if s.Run(r.ID.Name) == nil && !slices.ContainsFunc(s.Damaged, func(d jobs.DamagedRun) bool { return d.ID == r.ID }) {
 			say(r.ID.Name, "cancelled", "run %s was deleted", r.ID.Name)
 		}
 	}
 	for _, r := range s.Runs {
 		was := old.Run(r.ID.Name)
 		switch {
+		case was == nil && slices.ContainsFunc(old.Damaged, func(d jobs.DamagedRun) bool { return d.ID == r.ID }):
+			say(r.ID.Name, string(r.State), "run %s can be read again", r.ID.Name)
 		case was == nil:
 			say(r.ID.Name, "running", "run %s was created", r.ID.Name)
 		case was.ID != r.ID:

@@ -34,14 +34,15 @@ type fakeStore struct {
 
 type fakeRun struct {
 	jobs.Run
-	done     map[string]map[int64]bool // sweep → grid index
-	points   map[string]map[int64]bool
-	tasks    []jobs.Task
-	beats    []jobs.Beat
-	failures []jobs.Failure
-	disputes map[string][]jobs.Dispute
-	leader   string
-	damaged  map[int64]bool // cells with a wrong CRC
+	done      map[string]map[int64]bool // sweep → grid index
+	points    map[string]map[int64]bool
+	tasks     []jobs.Task
+	beats     []jobs.Beat
+	failures  []jobs.Failure
+	disputes  map[string][]jobs.Dispute
+	leader    string
+	damaged   map[int64]bool // cells with a wrong CRC
+	illegible error
 }
 
 var errNotThere = errors.New("connection refused")
@@ -167,8 +168,16 @@ func (f *fakeStore) Runs(ctx context.Context) ([]jobs.Run, error) {
 		}
 	}
 	var out []jobs.Run
+	var bad []jobs.DamagedRun
 	for _, r := range f.runs {
-		out = append(out, r.Run)
+		if r.illegible != nil {
+			bad = append(bad, jobs.DamagedRun{ID: r.ID, Err: r.illegible})
+		} else {
+			out = append(out, r.Run)
+		}
+	}
+	if len(bad) > 0 && f.err == nil {
+		return out, &jobs.DamagedError{Runs: bad}
 	}
 	return out, f.enter(ctx)
 }

@@ -99,6 +99,7 @@ func (c *runCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, st := range runStates {
 		gauge(descRuns, float64(states[st]), string(st))
 	}
+	gauge(descRuns, float64(len(s.Damaged)), "damaged")
 	slots, busy := 0, 0
 	for _, w := range s.Workers {
 		slots += w.Slots

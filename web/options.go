@@ -22,6 +22,7 @@ type Store interface {
 	Where() string
 	// Time is the store's clock.
 	Time(context.Context) (time.Time, error)
+	// Runs returns the others beside a *jobs.DamagedError.
 	Runs(context.Context) ([]jobs.Run, error)
 	Counts(context.Context, jobs.RunID) (map[string]jobs.Counts, error)
 	Ledger(context.Context, jobs.RunID, jobs.Sweep) (*jobs.Ledger, error)

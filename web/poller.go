@@ -113,7 +113,7 @@ func (p *poller) look(ctx context.Context, now time.Time) (*Snapshot, error) {
 	s := &Snapshot{At: now, Where: p.o.Store.Where(), Latency: time.Since(begin)}
 	p.o.Metrics.ObserveStore(s.Latency)
 	runs, err := p.o.Store.Runs(ctx)
-	if err != nil {
+	if s.Damaged, err = jobs.Damaged(err); err != nil {
 		return nil, err
 	}
 	workers, err := p.o.Store.Workers(ctx)
@@ -135,6 +135,9 @@ func (p *poller) look(ctx context.Context, now time.Time) (*Snapshot, error) {
 		switch {
 		case errors.Is(err, jobs.ErrFenced), errors.Is(err, jobs.ErrNoRun):
 			continue // deleted meanwhile
+		case jobs.IsLasting(err):
+			s.Damaged = append(s.Damaged, jobs.DamagedRun{ID: run.ID, Err: err})
+			continue
 		case err != nil:
 			return nil, err
 		}

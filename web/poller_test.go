@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -287,12 +288,31 @@ func TestEvents(t *testing.T) {
 		r.State = jobs.Running
 		r.ID.Epoch, r.Number = jobs.NewEpoch(), 2
 	}, "running: run r was started afresh (start 2)")
-	f.add("new", toySweep(t, "s", 50, 1, 1001))
+	late := f.add("new", toySweep(t, "s", 50, 1, 1001))
 	step(func() {}, "running: run new was created")
+	step(func() { late.illegible = errors.New("key k: no JSON") }, "failed: run new cannot be read: key k: no JSON")
+	step(func() { late.illegible = nil }, "running: run new can be read again")
 	for range 300 {
 		s.poller.note(noon, "", "store", "x")
 	}
 	if k := len(s.poller.events); k > maxEvents {
 		t.Errorf("%d events are kept", k)
+	}
+}
+
+// TestDamagedRun: one run that cannot be read hides no other.
+func TestDamagedRun(t *testing.T) {
+	f := newFake()
+	f.add("bad", toySweep(t, "s", 50, 1, 101)).illegible = errors.New("key k: <no JSON>")
+	f.add("good", toySweep(t, "s", 50, 1, 101)).finish("s", 0, 1)
+	s, base := serveFake(t, Options{Store: f, Pace: fast, IdlePace: fast})
+	c := newClient(t, base)
+	c.answers("/readyz", 200)
+	c.get("/").want(t, 200, "run bad cannot be read: key k: &lt;no JSON&gt;", `href="/run/good"`)
+	c.get("/run/good").want(t, 200)
+	c.get("/run/bad").want(t, 404, "cannot be read")
+	c.get("/metrics").want(t, 200, `nsweep_runs{state="damaged"} 1`, `nsweep_values_total{run="good"} 50`)
+	if x := s.hub.current(); x.Lost != "" {
+		t.Errorf("the store counts as lost: %s", x.Lost)
 	}
 }

@@ -160,6 +160,8 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) (*Snapshot, *RunVi
 		s.fail(w, r, http.StatusServiceUnavailable, "The store has not answered yet.")
 	case v == nil && snap.Lost != "":
 		s.fail(w, r, http.StatusServiceUnavailable, "The store does not answer: "+snap.Lost)
+	case v == nil && snap.damaged(name) != "":
+		s.fail(w, r, http.StatusNotFound, snap.damaged(name))
 	case v == nil:
 		s.fail(w, r, http.StatusNotFound, "There is no run "+name+" in "+snap.Where+".")
 	default:

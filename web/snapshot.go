@@ -25,6 +25,8 @@ type Snapshot struct {
 
 	Runs    []*RunView
 	Workers []WorkerView
+	// Damaged are runs that cannot be read.
+	Damaged []jobs.DamagedRun
 	// Events are the latest, oldest first; the last has number EventSeq.
 	Events []Event
 
@@ -39,6 +41,16 @@ func (s *Snapshot) Run(name string) *RunView {
 		}
 	}
 	return nil
+}
+
+// damaged says why the named run cannot be read, or nothing.
+func (s *Snapshot) damaged(name string) string {
+	for _, d := range s.Damaged {
+		if d.ID.Name == name {
+			return d.Error()
+		}
+	}
+	return ""
 }
 
 // RunView is one run.

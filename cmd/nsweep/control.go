@@ -115,18 +115,34 @@ refused. Asks for --yes, because nothing brings the values back.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.runArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withRun(cmd.Context(), args[0], func(ctx context.Context, st *opened, run jobs.Run) error {
-				if !yes {
-					return usagef("delete %s: this deletes every stored value of the run in %s; say --yes", run.ID.Name, st.where)
-				}
-				if err := st.Delete(ctx, run.ID); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.err, "run %s is deleted\n", run.ID.Name)
-				return nil
-			})
+			return a.delete(cmd.Context(), args[0], yes)
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "really delete")
 	return c
+}
+
+// delete removes a run, also one that cannot be read.
+func (a *app) delete(ctx context.Context, name string, yes bool) (err error) {
+	st, err := a.openLook(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	run, err := st.find(ctx, name)
+	damaged, err := jobs.Damaged(err)
+	switch {
+	case err != nil:
+		return err
+	case len(damaged) > 0:
+		run.ID = damaged[0].ID
+	}
+	if !yes {
+		return usagef("delete %s: this deletes every stored value of the run in %s; say --yes", name, st.where)
+	}
+	if err := st.Delete(ctx, run.ID); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "run %s is deleted\n", name)
+	return nil
 }

@@ -39,7 +39,7 @@ func missing(sweeps []jobs.Sweep, have map[string]jobs.Counts) int64 {
 func demandOf(ctx context.Context, st *opened, name string, sweeps []jobs.Sweep) (demand, error) {
 	var d demand
 	runs, err := st.Runs(ctx)
-	if err != nil {
+	if _, err = jobs.Damaged(err); err != nil {
 		return d, err
 	}
 	have := map[string]jobs.Counts{}

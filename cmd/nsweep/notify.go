@@ -41,7 +41,7 @@ func (m *messenger) run(ctx, send context.Context, stop func()) {
 // look reads how the runs stand. A store out of reach is looked at again.
 func (m *messenger) look(ctx, send context.Context) {
 	runs, err := m.runs(ctx)
-	if err != nil {
+	if _, err = jobs.Damaged(err); err != nil {
 		return
 	}
 	for _, run := range runs {
@@ -51,11 +51,11 @@ func (m *messenger) look(ctx, send context.Context) {
 		}
 		counts, err := m.st.Counts(ctx, run.ID)
 		if err != nil {
-			return
+			continue
 		}
 		fails, err := m.st.Failures(ctx, run.ID)
 		if err != nil {
-			return
+			continue
 		}
 		values := int64(0)
 		for _, c := range counts {

@@ -183,15 +183,21 @@ func (a *app) openFor(ctx context.Context, name string) (*opened, jobs.Run, erro
 	if err != nil {
 		return nil, jobs.Run{}, err
 	}
-	run, err := st.Run(ctx, name)
+	run, err := st.find(ctx, name)
 	if err != nil {
 		st.Close()
-		if errors.Is(err, jobs.ErrNoRun) {
-			err = fmt.Errorf("no run %q in %s", name, st.where)
-		}
 		return nil, jobs.Run{}, err
 	}
 	return st, run, nil
+}
+
+// find reads a run, and names the store where there is none.
+func (o *opened) find(ctx context.Context, name string) (jobs.Run, error) {
+	run, err := o.Run(ctx, name)
+	if errors.Is(err, jobs.ErrNoRun) {
+		err = fmt.Errorf("no run %q in %s", name, o.where)
+	}
+	return run, err
 }
 
 // openLook opens the store for a command that looks at what is there.

@@ -47,6 +47,9 @@ type runStatus struct {
 	Provenance *provenance `json:"provenance,omitempty"`
 }
 
+// stateDamaged stands for a state that cannot be read.
+const stateDamaged jobs.State = "damaged"
+
 func newRunStatus(run jobs.Run, counts map[string]jobs.Counts) runStatus {
 	s := runStatus{Run: run.ID.Name, Epoch: run.ID.Epoch, Number: run.Number, State: run.State, Reason: run.Reason,
 		Created: time.UnixMilli(run.CreatedMs).UTC().Format(time.RFC3339)}
@@ -222,6 +225,7 @@ func (a *app) runs(ctx context.Context, asJSON bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	all, err := st.Runs(ctx)
+	damaged, err := jobs.Damaged(err)
 	if err != nil {
 		return err
 	}
@@ -233,6 +237,9 @@ func (a *app) runs(ctx context.Context, asJSON bool) (err error) {
 		}
 		list = append(list, newRunStatus(run, counts))
 	}
+	for _, d := range damaged {
+		list = append(list, runStatus{Run: d.ID.Name, Epoch: d.ID.Epoch, State: stateDamaged, Reason: d.Err.Error(), Sweeps: []sweepStatus{}})
+	}
 	if asJSON {
 		return writeJSON(a.out, list)
 	}
@@ -243,9 +250,19 @@ func (a *app) runs(ctx context.Context, asJSON bool) (err error) {
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "run\tstate\tdone\tsweeps\tcreated")
 	for _, s := range list {
+		if s.State == stateDamaged {
+			fmt.Fprintf(w, "%s\t%s\t–\t–\t–\n", s.Run, s.State)
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%s\t%.1f %%\t%d\t%s\n", s.Run, s.State, s.percent(), len(s.Sweeps), s.Created)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, d := range damaged {
+		a.warn(d.Error() + "; nsweep delete " + d.ID.Name + " --yes removes it")
+	}
+	return nil
 }
 
 // runArgs completes the names of runs.
@@ -262,7 +279,7 @@ func (a *app) runArgs(cmd *cobra.Command, args []string, _ string) ([]string, co
 	defer st.Close()
 	var names []string
 	all, _ := st.Runs(ctx)
-	for _, r := range all {
+	for _, r := range all { // also beside an error: those that can be read
 		names = append(names, r.ID.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/nsweep/nsweep/engine"
@@ -47,6 +48,30 @@ func testRuns(t *testing.T, s *store.Store) {
 	runs, err := s.Runs(ctx)
 	if err != nil || len(runs) != 2 || runs[0].ID.Name != "a.long-name_1" || runs[1].ID.Name != "b" {
 		t.Fatalf("runs %v, %v", runs, err)
+	}
+	// One that makes no sense does not hide the other.
+	bad := "nsweep:{" + runs[1].ID.String() + "}:manifest"
+	for what, harm := range map[string]func() error{
+		"no JSON":   func() error { return s.Client().HSet(ctx, bad, "manifest", "{").Err() },
+		"no number": func() error { return s.Client().HSet(ctx, bad, "rev", "x").Err() },
+		"no hash":   func() error { return errors.Join(s.Client().Del(ctx, bad).Err(), s.Client().Set(ctx, bad, "x", 0).Err()) },
+	} {
+		fields, err := s.Client().HGetAll(ctx, bad).Result()
+		if err := errors.Join(err, harm()); err != nil {
+			t.Fatal(err)
+		}
+		left, err := s.Runs(ctx)
+		damaged, rest := jobs.Damaged(err)
+		if len(left) != 1 || left[0].ID != runs[0].ID || rest != nil || len(damaged) != 1 || damaged[0].ID != runs[1].ID || !jobs.IsLasting(err) || !strings.Contains(err.Error(), bad) {
+			t.Fatalf("%s: runs %v, %v", what, left, err)
+		}
+		_, err = s.Run(ctx, "b")
+		if damaged, _ := jobs.Damaged(err); len(damaged) != 1 || damaged[0].ID != runs[1].ID || !jobs.IsLasting(err) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if err := errors.Join(s.Client().Del(ctx, bad).Err(), s.Client().HSet(ctx, bad, fields).Err()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// A name whose manifest is lost is free.
 	if err := s.Client().Del(ctx, "nsweep:{"+runs[1].ID.String()+"}:manifest").Err(); err != nil {
