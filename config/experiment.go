@@ -22,6 +22,9 @@ type Experiment struct {
 	// Priority is PriorityLow, PriorityNormal or PriorityHigh: how urgent the
 	// run is among those that share workers. Empty means PriorityNormal.
 	Priority string
+	// Verify is the share of the cells, in millionths, that a second computation
+	// must confirm before the run is complete: 0 … 1000000.
+	Verify int64
 	// Notify says whom to tell how the run ends; nil for nobody.
 	Notify *Notify
 	Settings

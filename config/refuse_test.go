@@ -169,6 +169,11 @@ func TestRefusedFiles(t *testing.T) {
 		{sound + "priority: urgent\n", "f.yaml:17: priority: urgent is not a priority; want low, normal or high"},
 		{sound + "priority: High\n", "f.yaml:17: priority: High is not a priority; want low, normal or high"},
 		{sound + "priority: [high]\n", "f.yaml:17: priority: is a list; want plain text"},
+		{sound + "verify: some\n", "f.yaml:17: verify.sample: some is not a share of the cells; want all, or a percentage such as 2% or 0.5%"},
+		{sound + "verify: {sample: 0%}\n", "f.yaml:17: verify.sample: 0% verifies nothing; want all, or a percentage such as 2% or 0.5%, or no verify at all"},
+		{sound + "verify: {}\n", "f.yaml:17: verify.sample: is missing; want all, or a percentage such as 2% or 0.5%"},
+		{sound + "verify: {sampel: 2%}\n", "f.yaml:17: verify.sampel: is not a known key; did you mean sample?"},
+		{sound + "verify: [2%]\n", "f.yaml:17: verify: is a list; want all, or {sample: 2%}"},
 		{"name: x\nsweeps: []\n", "f.yaml:2: sweeps: is an empty list; want at least one sweep"},
 		{"name: x\nsweeps: {}\n", "f.yaml:2: sweeps: is a mapping; want a list of sweeps, each beginning with - name:"},
 		{sound + "---\nname: y\n", "f.yaml:17: holds a second YAML document; want one experiment in a file"},
@@ -210,7 +215,7 @@ sweeps:
 `)
 	want := strings.Join([]string{
 		"f.yaml:1: name: Demo is not a name; " + nameForm,
-		"f.yaml:2: wrong: is not a known key; want one of name, priority, notify, redis, data_dir, workers, metrics, sweeps",
+		"f.yaml:2: wrong: is not a known key; want one of name, priority, notify, verify, redis, data_dir, workers, metrics, sweeps",
 		"f.yaml:3: redis.url: ftp://x has no known scheme; " + urlForms,
 		"f.yaml:6: sweeps.hop.engin: is not a known key; did you mean engine?",
 		"f.yaml:7: sweeps.hop.n.form: is not a known key; did you mean from?",

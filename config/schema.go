@@ -15,6 +15,8 @@ type schema struct {
 	form string
 	// named marks the list whose items are addressed by their name.
 	named bool
+	// short is the key that a scalar in place of the mapping stands for.
+	short string
 }
 
 type schemaField struct {
@@ -34,6 +36,7 @@ var fileSchema = &schema{kind: mappingNode, form: "an experiment with name and s
 	{"notify", &schema{kind: mappingNode, form: "{url: https://example.org/hook}", fields: []schemaField{
 		{"url", textSchema}, {"on", &schema{kind: listNode, form: "[complete, failed]", item: textSchema}}, {"stall_after", textSchema},
 	}}},
+	{"verify", &schema{kind: mappingNode, short: "sample", form: "all, or {sample: 2%}", fields: []schemaField{{"sample", textSchema}}}},
 	{"redis", &schema{kind: mappingNode, form: "{url: embedded}", fields: []schemaField{
 		{"url", textSchema}, {"username", textSchema}, {"password_file", textSchema},
 		{"sentinel_username", textSchema}, {"sentinel_password_file", textSchema},
@@ -85,6 +88,10 @@ func (s *schema) field(key string) *schema {
 // it, so that what remains fits. It marks the nodes with a difference in or
 // below them as bad.
 func (s *schema) check(n *node, key string, p *problems) {
+	if s.short != "" && n.kind == scalarNode {
+		value := *n
+		*n = node{kind: mappingNode, at: n.at, fields: []field{{key: s.short, at: n.at, value: &value}}}
+	}
 	if n.kind != s.kind {
 		what := "is " + string(n.kind)
 		if n.kind == scalarNode {

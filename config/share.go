@@ -6,13 +6,16 @@ import (
 	"strings"
 )
 
+// allShare is the share of everything, in millionths.
+const allShare = 1_000_000
+
 // ParseShare reads a share: "all", or a percentage such as "2%" or "0.5%" with at
 // most four digits after the point. It returns millionths, 0 … 1000000, exactly.
 func ParseShare(text string) (int64, error) {
-	const all, percent = 1_000_000, 10_000
+	const percent = allShare / 100
 	bad := fmt.Errorf("%q is no share; want all, or a percentage such as 2%% or 0.5%% up to 100%%", text)
 	if text == "all" {
-		return all, nil
+		return allShare, nil
 	}
 	number, ok := strings.CutSuffix(text, "%")
 	if !ok && text != "0" {
@@ -33,4 +36,36 @@ func ParseShare(text string) (int64, error) {
 		return 0, bad
 	}
 	return v, nil
+}
+
+// shareText writes a share so that ParseShare reads it.
+func shareText(millionths int64) string {
+	if millionths == allShare {
+		return "all"
+	}
+	text := fmt.Sprintf("%d.%04d", millionths/10_000, millionths%10_000)
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
+}
+
+// verify decodes the share of the cells that is to be computed a second time.
+func (d *decoder) verify(n *node) int64 {
+	if n == nil {
+		return 0
+	}
+	const form = "want all, or a percentage such as 2% or 0.5%"
+	sample := n.get("sample")
+	if sample == nil {
+		if !n.dropped {
+			d.refuse(n, "verify.sample", "is missing", form)
+		}
+		return 0
+	}
+	v, err := ParseShare(sample.text)
+	switch {
+	case err != nil:
+		d.refuse(sample, "verify.sample", quote(sample.text)+" is not a share of the cells", form)
+	case v == 0:
+		d.refuse(sample, "verify.sample", quote(sample.text)+" verifies nothing", form+", or no verify at all")
+	}
+	return v
 }

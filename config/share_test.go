@@ -29,3 +29,19 @@ func TestParseShareNeverBeyond(t *testing.T) {
 		}
 	})
 }
+
+// TestVerify: each way to write a share is read, and written back as itself.
+func TestVerify(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "verify: all\n": 1_000_000, "verify: 2%\n": 20_000, "verify: {sample: all}\n": 1_000_000,
+		"verify: {sample: 0.0001%}\n": 1, "verify:\n  sample: 2 %\n": 20_000} {
+		e, err := load(sound + text)
+		if err != nil || e.Verify != want {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		again, err := load(string(e.YAML()))
+		if err != nil || again.Verify != want {
+			t.Errorf("%q is written as\n%s%v", text, e.YAML(), err)
+		}
+	}
+}

@@ -23,6 +23,9 @@ func (e *Experiment) validate(p *problems) {
 	default:
 		v.add("priority", quote(e.Priority)+" is not a priority", "want low, normal or high")
 	}
+	if e.Verify < 0 || e.Verify > allShare {
+		v.add("verify.sample", fmt.Sprintf("%d millionths are no share", e.Verify), "want 0 to 1000000")
+	}
 	v.notify(e.Notify, e.root.get("notify"))
 	sweeps := e.root.get("sweeps")
 	switch {

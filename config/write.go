@@ -18,6 +18,9 @@ func (e *Experiment) YAML() []byte {
 	if e.Priority != "" {
 		fmt.Fprintf(&b, "priority: %s\n", yamlText(e.Priority))
 	}
+	if e.Verify > 0 {
+		fmt.Fprintf(&b, "verify: {sample: %s}\n", shareText(e.Verify))
+	}
 	if e.Notify != nil {
 		fmt.Fprintf(&b, "notify: {%s}\n", strings.Join(e.Notify.yaml(), ", "))
 	}

@@ -26,6 +26,17 @@ func (l *Ledger) Mark(index int64) {
 // MarkPoint notes a point as finished.
 func (l *Ledger) MarkPoint(n int64) { l.points[n] = true }
 
+// MarkAllBut notes as finished every cell that is not in other, which has the
+// same cells.
+func (l *Ledger) MarkAllBut(other *Ledger) {
+	for i, w := range other.bits {
+		l.bits[i] |= ^w
+	}
+	if rest := l.Count % 64; rest != 0 {
+		l.bits[len(l.bits)-1] &= 1<<rest - 1
+	}
+}
+
 // Done reports whether the cell with this grid index is finished.
 func (l *Ledger) Done(index int64) bool {
 	i := index - l.First

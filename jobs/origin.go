@@ -24,6 +24,8 @@ type Origin struct {
 	Lo, Hi, Points int64
 	// Attempt is the task's.
 	Attempt int
+	// Second says that the task confirmed what was stored before.
+	Second bool
 	// Algorithm is the one that the engine has used, never empty.
 	Algorithm string
 	// Began is when the worker began to compute, by its own clock. Only the time

@@ -194,6 +194,9 @@ type Manifest struct {
 	// Rev counts the changes of Sweeps within the epoch from 0. It fences
 	// clipped cells of an older range.
 	Rev int64 `json:"rev"`
+	// Verify is the share of the cells, in millionths, that a second computation
+	// must confirm before the run is complete.
+	Verify int64 `json:"verify,omitempty"`
 	// Notify says whom to tell how the run ends; nil for nobody.
 	Notify *Notify `json:"notify,omitempty"`
 	Sweeps []Sweep `json:"sweeps"`
@@ -239,6 +242,9 @@ var (
 	// ErrFenced says that the run's epoch is gone: it was deleted or started
 	// afresh. Whoever gets it must drop the work.
 	ErrFenced = errors.New("run was deleted or started afresh")
+	// ErrQuarantined says that the worker has lost a dispute about a value of the
+	// run: nothing more is taken from it there.
+	ErrQuarantined = errors.New("the worker is quarantined: it computed a wrong value")
 	// ErrChanged says that somebody else changed the run's plan first.
 	ErrChanged = errors.New("the run's plan was changed meanwhile")
 )

@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"math/bits"
 	"strings"
+
+	"github.com/nsweep/nsweep/engine"
 )
 
 // All is the share of everything, in millionths.
@@ -26,15 +28,65 @@ type Sample struct {
 // of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection of which every
 // output bit depends on every input bit. Each cell is in the sample with a
 // probability that differs from the share by less than 2⁻⁴⁴.
-func (s Sample) Has(sweep string, key int64) bool {
+func (s Sample) Has(sweep string, key int64) bool { return s.Of(sweep)(key) }
+
+// Of returns Has for one sweep.
+func (s Sample) Of(sweep string) func(key int64) bool {
 	if s.Millionths >= All {
-		return true
+		return func(int64) bool { return true }
 	}
+	base := mix(textHash(sweep) ^ s.Seed)
+	return func(key int64) bool {
+		x := mix(base + uint64(key)*0x9E3779B97F4A7C15)
+		part, _ := bits.Mul64(x, All) // uniform in 0 … All−1
+		return int64(part) < s.Millionths
+	}
+}
+
+// CheckSample returns the share of the sweep's cells that are to be confirmed by
+// a second computation. The cells depend on the sweep's name and on what it
+// computes, not on the run: they stay the same when it is resumed, extended or
+// started afresh, and a larger share holds all of a smaller one.
+func (s Sweep) CheckSample(millionths int64) Sample {
+	return checkSample(millionths, s.Engine, s.Version, s.Params)
+}
+
+// CheckCount returns how many of the sweep's cells and points are in that share.
+// It takes time in proportion to the number of all.
+func (s Sweep) CheckCount(millionths int64) int64 {
+	switch {
+	case millionths <= 0:
+		return 0
+	case millionths >= All:
+		return s.CellCount()
+	}
+	has, k := s.CheckSample(millionths).Of(s.Name), int64(0)
+	first, last := s.Cells()
+	for i := first; i < last; i++ {
+		if has(i) {
+			k++
+		}
+	}
+	for _, n := range s.Set.Points {
+		if has(-n) {
+			k++
+		}
+	}
+	return k
+}
+
+// CheckSample returns the share of the cells of its range that a check
+// computes.
+func (t Task) CheckSample() Sample { return checkSample(t.Check, t.Engine, t.Version, t.Params) }
+
+func checkSample(millionths int64, name string, version int, params engine.Params) Sample {
+	return Sample{Millionths: millionths, Seed: textHash(fmt.Sprintf("%s@%d %s", name, version, params))}
+}
+
+func textHash(text string) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(sweep))
-	x := mix(mix(h.Sum64()^s.Seed) + uint64(key)*0x9E3779B97F4A7C15)
-	part, _ := bits.Mul64(x, All) // uniform in 0 … All−1
-	return int64(part) < s.Millionths
+	h.Write([]byte(text))
+	return h.Sum64()
 }
 
 func mix(x uint64) uint64 {

@@ -49,6 +49,12 @@ type Task struct {
 	// Not lists, for a cell of which there are several values, the workers whose
 	// value is known: they hand the task back.
 	Not []string `json:"not,omitempty"`
+	// Check, when it is not 0, makes the task a second computation of cells and
+	// points that are stored: of those cells of [Lo, Hi) that are in this share,
+	// in millionths, see [Task.CheckSample], and of all of Points.
+	Check int64 `json:"check,omitempty"`
+	// Handed counts how often the task was handed back by a worker in Not.
+	Handed int `json:"handed,omitempty"`
 	// CostNs is the scheduler's estimate, for progress.
 	CostNs float64 `json:"cost_ns,omitempty"`
 }
@@ -60,6 +66,9 @@ func (t Task) ID() string {
 	end := fmt.Sprintf("#%d.%d", t.Rev, t.Attempt)
 	if len(t.Not) > 0 {
 		end += fmt.Sprintf("~%d", len(t.Not))
+	}
+	if t.Check > 0 {
+		end += fmt.Sprintf("=%d", t.Handed)
 	}
 	if len(t.Points) > 0 {
 		return fmt.Sprintf("%s:%s:p%d+%d%s", t.Run, t.Sweep, t.Points[0], len(t.Points), end)
@@ -113,6 +122,8 @@ func DecodeTask(b []byte) (Task, error) {
 		return t, fmt.Errorf("task payload: both a range and points")
 	case len(t.Points) == 0 && (t.Lo < 1 || t.Hi <= t.Lo || t.Hi-1 > engine.MaxN):
 		return t, fmt.Errorf("task payload: range %d…%d", t.Lo, t.Hi-1)
+	case t.Check < 0 || t.Check > All || t.Handed < 0:
+		return t, fmt.Errorf("task payload: check of %d millionths, handed back %d times", t.Check, t.Handed)
 	case t.Attempt < 0 || t.Deaths < 0 || t.Rev < 0:
 		return t, fmt.Errorf("task payload: attempt %d, deaths %d, revision %d", t.Attempt, t.Deaths, t.Rev)
 	}
@@ -163,9 +174,11 @@ type Failure struct {
 	Lo     int64   `json:"lo,omitempty"`
 	Hi     int64   `json:"hi,omitempty"`
 	Points []int64 `json:"points,omitempty"`
-	Error  string  `json:"error"`
-	Worker string  `json:"worker,omitempty"`
-	AtMs   int64   `json:"at_ms"`
+	// Check says that it was a second computation which failed.
+	Check  bool   `json:"check,omitempty"`
+	Error  string `json:"error"`
+	Worker string `json:"worker,omitempty"`
+	AtMs   int64  `json:"at_ms"`
 }
 
 // Counts is the store's running view of one sweep, for progress bars only: the
@@ -175,4 +188,6 @@ type Counts struct {
 	Values   int64 `json:"values"`   // committed n
 	Repeated int64 `json:"repeated"` // cells that were committed again, with the same values
 	Disputed int64 `json:"disputed"`
+	// Confirmed counts cells and points that a second computation confirmed.
+	Confirmed int64 `json:"confirmed"`
 }

@@ -135,6 +135,9 @@ type Commit struct {
 	// it tells repetitions apart from independent computations when stored
 	// values are disputed.
 	Task string
+	// Check says that this is a second computation, made to confirm what is
+	// stored. It is noted as such only with an Origin.
+	Check bool
 	// Origin, if set, is noted beside what is stored.
 	Origin *Origin
 }

@@ -21,6 +21,8 @@ type fakeStore struct {
 	failures []jobs.Failure
 	disputes map[string][]jobs.Dispute
 	origins  []jobs.Origin // of the first sweep
+	marks    map[string]*jobs.Marks
+	hands    []jobs.Hand
 	workers  map[string]jobs.Worker
 	leader   string
 	down     bool // every call fails
@@ -39,6 +41,7 @@ func newFakeStore(sweeps ...jobs.Sweep) *fakeStore {
 	f := &fakeStore{ledgers: map[string]*jobs.Ledger{}, counts: map[string]jobs.Counts{}, tasks: map[string]jobs.Task{},
 		beats: map[string]jobs.Beat{}, workers: map[string]jobs.Worker{}}
 	f.run = jobs.Run{State: jobs.Running, Manifest: jobs.Manifest{ID: jobs.RunID{Name: "r", Epoch: "e"}, Sweeps: sweeps}}
+	f.marks = map[string]*jobs.Marks{}
 	for _, s := range sweeps {
 		f.ledgers[s.Name] = jobs.NewLedger(s.Cells())
 	}
@@ -392,4 +395,71 @@ func (c *fakeChecker) Advance(context.Context, string, *jobs.Ledger) error {
 func (c *fakeChecker) Finish(context.Context, map[string]*jobs.Ledger) ([]byte, error) {
 	c.finished++
 	return []byte("result"), nil
+}
+
+// Marks returns a copy with the hands known so far.
+func (f *fakeStore) Marks(_ context.Context, _ jobs.RunID, s jobs.Sweep) (*jobs.Marks, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	first, last := s.Cells()
+	m := jobs.NewMarks(first, last, slices.Clone(f.hands))
+	if was := f.marks[s.Name]; was != nil {
+		for i := first; i < last; i++ {
+			by, chk := was.Cell(i)
+			m.Set(i, by, chk)
+		}
+		for _, n := range s.Set.Points {
+			by, chk := was.Point(n)
+			m.SetPoint(n, by, chk)
+		}
+	}
+	return m, err
+}
+
+// hand returns the number of a worker; the store is locked.
+func (f *fakeStore) hand(worker string) uint16 {
+	k := slices.IndexFunc(f.hands, func(h jobs.Hand) bool { return h.Worker == worker })
+	if k < 0 {
+		f.hands = append(f.hands, jobs.Hand{Worker: worker, Algorithm: "plain"})
+		k = len(f.hands) - 1
+	}
+	return uint16(k + 1)
+}
+
+// commitBy commits a task by a worker: it stores, or confirms.
+func (f *fakeStore) commitBy(worker string, s jobs.Sweep, t jobs.Task) {
+	if t.Check == 0 {
+		defer f.commit(s, t) // a cell is finished when everything about it is there
+	}
+	f.set(func() {
+		m := f.marks[s.Name]
+		if m == nil {
+			first, last := s.Cells()
+			m = jobs.NewMarks(first, last, nil)
+			f.marks[s.Name] = m
+		}
+		h, c := f.hand(worker), f.counts[s.Name]
+		note := func(by, chk uint16) (uint16, uint16) {
+			if t.Check == 0 {
+				return h, chk
+			}
+			if chk == 0 {
+				c.Confirmed++
+				chk = h
+			}
+			return by, chk
+		}
+		for _, p := range t.Parts(s.Grid) {
+			first, last := s.Grid.Range(p.Lo, p.Hi)
+			for i := first; i < last; i++ {
+				by, chk := note(m.Cell(i))
+				m.Set(i, by, chk)
+			}
+		}
+		for _, n := range t.Points {
+			by, chk := note(m.Point(n))
+			m.SetPoint(n, by, chk)
+		}
+		f.counts[s.Name] = c
+	})
 }

@@ -41,9 +41,12 @@ type Feeder struct {
 	failures   int
 	firstFail  string
 
-	disputed  bool // cells are or were disputed since the run was loaded
-	settledAt time.Time
-	rechecks  map[dispute]*recheck
+	disputed   bool          // cells are or were disputed since the run was loaded
+	settledAt  time.Time     // when the disputes were read
+	settledSum int64         // how many there were by the counters
+	settling   int           // disputed cells that are given out
+	stuck      *jobs.Dispute // one that nobody at hand can decide, or nil
+	rechecks   map[dispute]*recheck
 }
 
 // lane is one sweep on its way.
@@ -54,16 +57,18 @@ type lane struct {
 	// total and open are estimated nanoseconds of the whole sweep and of what
 	// is unfinished.
 	total, open float64
-	failed      []stretch
 	fresh       bool // the ledger was read after the heartbeats in hand
+
+	checks                *planner // of second computations, or nil
+	checkTotal, checkOpen float64  // estimated nanoseconds of them
 }
 
 // lacking returns the number of unfinished cells and points, and how many of
 // them are among those that failed.
-func (ln *lane) lacking() (open, failed int64) {
-	l := ln.plan.ledger
-	open = ln.sweep.CellCount() - l.DoneCells() - l.DonePoints()
-	for _, s := range ln.failed {
+func (p *planner) lacking() (open, failed int64) {
+	l := p.ledger
+	open = p.sweep.CellCount() - l.DoneCells() - l.DonePoints()
+	for _, s := range p.failed {
 		for i := l.NextOpen(s.first); i < s.last; i = l.NextOpen(i + 1) {
 			failed++
 		}
@@ -76,9 +81,27 @@ func (ln *lane) lacking() (open, failed int64) {
 	return open, failed
 }
 
+// plans returns the planner of the lane, and that of its second computations
+// where there are any.
+func (ln *lane) plans() []*planner {
+	if ln.checks == nil {
+		return []*planner{ln.plan}
+	}
+	return []*planner{ln.plan, ln.checks}
+}
+
+// planOf returns the planner that a task is from, or nil.
+func (ln *lane) planOf(t jobs.Task) *planner {
+	if t.Check > 0 {
+		return ln.checks
+	}
+	return ln.plan
+}
+
 // outstanding is a task that was given out.
 type outstanding struct {
 	lane    *lane
+	plan    *planner
 	task    jobs.Task
 	given   time.Time
 	asked   time.Time // when asynq was asked last
@@ -194,6 +217,9 @@ func (f *Feeder) load(ctx context.Context) error {
 		if ln.open, err = f.model.Open(s, l); err != nil {
 			return jobs.Lasting(err)
 		}
+		if err := f.loadChecks(ctx, ln); err != nil {
+			return err
+		}
 		f.sweeps = append(f.sweeps, ln)
 		f.byName[s.Name] = ln
 	}
@@ -204,28 +230,41 @@ func (f *Feeder) load(ctx context.Context) error {
 	now := time.Now()
 	for _, t := range tasks {
 		ln := f.byName[t.Sweep]
-		if ln == nil || t.Rev != f.run.Rev {
+		var p *planner
+		if ln != nil {
+			p = ln.planOf(t)
+		}
+		if p == nil || t.Rev != f.run.Rev {
 			// Of an older plan: its whole cells are welcome, but it may be cut
 			// for another range, so it is not waited for.
 			f.withdraw(t)
 			f.forgotten = append(f.forgotten, t.ID())
 			continue
 		}
-		ln.plan.hold(stretchOf(ln.sweep, t))
-		f.out[t.ID()] = &outstanding{lane: ln, task: t, given: now}
+		p.hold(stretchOf(ln.sweep, t))
+		f.out[t.ID()] = &outstanding{lane: ln, plan: p, task: t, given: now}
 	}
 	fails, err := f.store.Failures(ctx, f.run.ID)
 	if err != nil {
 		return err
 	}
 	for _, x := range fails {
-		if ln := f.byName[x.Sweep]; ln != nil {
-			s := stretch{points: x.Points}
-			if x.Hi > x.Lo {
-				s.first, s.last = ln.sweep.Grid.Range(x.Lo, x.Hi)
-			}
-			f.noteFailure(ln, s, x.Error)
+		ln := f.byName[x.Sweep]
+		if ln == nil {
+			continue
 		}
+		p := ln.plan
+		if x.Check {
+			p = ln.checks
+		}
+		if p == nil {
+			continue
+		}
+		s := stretch{points: x.Points}
+		if x.Hi > x.Lo {
+			s.first, s.last = ln.sweep.Grid.Range(x.Lo, x.Hi)
+		}
+		f.noteFailure(p, s, x.Error)
 	}
 	f.dirty = true
 	// Whatever was before this feeder may have kept heartbeats from the store.
@@ -233,9 +272,9 @@ func (f *Feeder) load(ctx context.Context) error {
 	return nil
 }
 
-func (f *Feeder) noteFailure(ln *lane, s stretch, reason string) {
-	ln.plan.hold(s)
-	ln.failed = append(ln.failed, s)
+func (f *Feeder) noteFailure(p *planner, s stretch, reason string) {
+	p.hold(s)
+	p.failed = append(p.failed, s)
 	f.failures++
 	if f.firstFail == "" {
 		f.firstFail = reason
@@ -268,11 +307,25 @@ func (f *Feeder) step(ctx context.Context, checks *checkLoop) (*Ended, error) {
 	if err := f.readLedgers(ctx, checks); err != nil {
 		return nil, err
 	}
-	if herr := checks.halted(); herr != nil {
-		// The reason may be a value that loses a dispute.
+	if f.disputed {
+		// Soon, so that a worker that computes wrong does not go on for long.
 		counts, err := f.store.Counts(ctx, f.run.ID)
 		if err != nil {
 			return nil, err
+		}
+		if err := f.settle(ctx, counts); err != nil {
+			return nil, err
+		}
+	}
+	if herr := checks.halted(); herr != nil {
+		// The reason may be a value that loses a dispute, or will be disputed once a
+		// second computation has looked at it.
+		counts, err := f.store.Counts(ctx, f.run.ID)
+		if err != nil {
+			return nil, err
+		}
+		if f.unconfirmed() {
+			return nil, f.feed(ctx, true)
 		}
 		if busy, end, err := f.decide(ctx, counts); busy {
 			return end, err
@@ -280,7 +333,7 @@ func (f *Feeder) step(ctx context.Context, checks *checkLoop) (*Ended, error) {
 		f.opts.Log.Error("run halted", "reason", herr)
 		return f.end(ctx, jobs.Halted, herr.Error())
 	}
-	if err := f.feed(ctx); err != nil {
+	if err := f.feed(ctx, false); err != nil {
 		return nil, err
 	}
 	return f.finish(ctx, checks)
@@ -290,11 +343,13 @@ func (f *Feeder) step(ctx context.Context, checks *checkLoop) (*Ended, error) {
 func (f *Feeder) finish(ctx context.Context, checks *checkLoop) (*Ended, error) {
 	lost := int64(0)
 	for _, ln := range f.sweeps {
-		open, failed := ln.lacking()
-		if open > failed {
-			return nil, nil
+		for _, p := range ln.plans() {
+			open, failed := p.lacking()
+			if open > failed {
+				return nil, nil
+			}
+			lost += failed
 		}
-		lost += failed
 	}
 	if lost > 0 {
 		reason := fmt.Sprintf("%d stretches of n could not be computed, the first: %s", f.failures, f.firstFail)
@@ -319,6 +374,9 @@ func (f *Feeder) finish(ctx context.Context, checks *checkLoop) (*Ended, error) 
 	}
 	if busy, end, err := f.decide(ctx, counts); busy {
 		return end, err
+	}
+	if ok, err := f.confirmed(ctx); err != nil || !ok {
+		return nil, err
 	}
 	result, ready, err := checks.finish(ledgers)
 	if err != nil || !ready {

@@ -33,6 +33,14 @@ func newBench(t *testing.T, hi int64, points ...int64) *bench {
 	return b
 }
 
+// newVerified is newBench for a run of which a share is to be confirmed.
+func newVerified(t *testing.T, share, hi int64, points ...int64) *bench {
+	b := newIdleBench(t, hi, points...)
+	b.store.run.Verify = share
+	b.lead()
+	return b
+}
+
 // newIdleBench is newBench before it starts.
 func newIdleBench(t *testing.T, hi int64, points ...int64) *bench {
 	set, err := jobs.NewSet(1, hi, points)
@@ -101,7 +109,7 @@ func (b *bench) take(worker string) jobs.Task {
 
 // finish commits a task and lets go of it.
 func (b *bench) finish(worker string, t jobs.Task) {
-	b.store.commit(b.sweep, t)
+	b.store.commitBy(worker, b.sweep, t)
 	b.store.beat(worker, t, jobs.Beat{Ended: true})
 	b.queue.done(t)
 }

@@ -40,8 +40,9 @@ func (f *Feeder) resize() {
 	}
 }
 
-// feed fills the window of outstanding tasks.
-func (f *Feeder) feed(ctx context.Context) error {
+// feed fills the window of outstanding tasks, those of a run that is about to be
+// halted with second computations only.
+func (f *Feeder) feed(ctx context.Context, halted bool) error {
 	f.resize()
 	loads := map[string]load{}
 	for _, o := range f.out {
@@ -49,27 +50,55 @@ func (f *Feeder) feed(ctx context.Context) error {
 		loads[o.task.Queue()] = load{l.tasks + 1, l.ns + o.task.CostNs}
 	}
 	for _, ln := range f.sweeps {
-		q := ln.sweep.Queue()
-		slots := max(f.slots[q], 1)
-		var tasks []jobs.Task
-		given := 0.0
-		for f.room(loads[q], slots) {
-			s, cost, ok, err := ln.plan.next(target(ln.open-given, slots))
-			if err != nil {
-				return jobs.Lasting(fmt.Errorf("plan sweep %s: %w", ln.sweep.Name, err))
+		// What is stored is confirmed soon, so that a worker that computes wrong does
+		// not go on for long; but in tasks of full size while there are others.
+		if ln.checks != nil {
+			if _, err := f.feedFrom(ctx, ln, ln.checks, true, loads); err != nil {
+				return err
 			}
-			if !ok {
-				break
-			}
-			given += cost
-			tasks = append(tasks, ln.plan.task(f.run.ID, f.run.Rev, s, cost))
-			loads[q] = load{loads[q].tasks + 1, loads[q].ns + cost}
 		}
-		if err := f.give(ctx, ln, tasks); err != nil {
+		if halted {
+			continue
+		}
+		more, err := f.feedFrom(ctx, ln, ln.plan, false, loads)
+		if err != nil {
 			return err
+		}
+		if ln.checks != nil && !more {
+			if _, err := f.feedFrom(ctx, ln, ln.checks, false, loads); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// feedFrom gives out tasks of a planner as long as the queue has room for them.
+// It reports whether there was more.
+func (f *Feeder) feedFrom(ctx context.Context, ln *lane, p *planner, whole bool, loads map[string]load) (more bool, err error) {
+	q := ln.sweep.Queue()
+	slots := max(f.slots[q], 1)
+	open := ln.open
+	if p == ln.checks {
+		open = ln.checkOpen
+	}
+	var tasks []jobs.Task
+	given := 0.0
+	more = true
+	for f.room(loads[q], slots) {
+		s, cost, ok, err := p.next(target(open-given, slots), whole)
+		if err != nil {
+			return false, jobs.Lasting(fmt.Errorf("plan sweep %s: %w", ln.sweep.Name, err))
+		}
+		if !ok {
+			more = false
+			break
+		}
+		given += cost
+		tasks = append(tasks, p.task(f.run.ID, f.run.Rev, s, cost))
+		loads[q] = load{loads[q].tasks + 1, loads[q].ns + cost}
+	}
+	return more, f.give(ctx, ln, tasks)
 }
 
 // give notes the tasks as outstanding and hands them to asynq. The order
@@ -81,7 +110,7 @@ func (f *Feeder) give(ctx context.Context, ln *lane, tasks []jobs.Task) error {
 	}
 	now := time.Now()
 	for _, t := range tasks {
-		f.out[t.ID()] = &outstanding{lane: ln, task: t, given: now}
+		f.out[t.ID()] = &outstanding{lane: ln, plan: ln.planOf(t), task: t, given: now}
 	}
 	if err := f.store.PutTasks(ctx, f.run.ID, tasks); err != nil {
 		return f.takeBack(ln, tasks, err)
@@ -103,7 +132,7 @@ func (f *Feeder) give(ctx context.Context, ln *lane, tasks []jobs.Task) error {
 func (f *Feeder) takeBack(ln *lane, tasks []jobs.Task, err error) error {
 	for _, t := range tasks {
 		delete(f.out, t.ID())
-		ln.plan.giveBack(stretchOf(ln.sweep, t))
+		ln.planOf(t).giveBack(stretchOf(ln.sweep, t))
 	}
 	return err
 }

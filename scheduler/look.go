@@ -50,7 +50,7 @@ func (f *Feeder) refresh(ctx context.Context, ln *lane) error {
 		return errForgot
 	}
 	ln.plan.ledger, ln.fresh, f.dirty = l, true, true
-	return nil
+	return f.refreshChecks(ctx, ln)
 }
 
 // readLedgers reads the ledgers again when something changed, but spends at
@@ -74,6 +74,9 @@ func (f *Feeder) readLedgers(ctx context.Context, checks *checkLoop) error {
 		}
 		ln.counts = counts[ln.sweep.Name]
 		if ln.open, err = f.model.Open(ln.sweep, ln.plan.ledger); err != nil {
+			return jobs.Lasting(err)
+		}
+		if err := ln.checkSums(); err != nil {
 			return jobs.Lasting(err)
 		}
 		checks.offer(ln.sweep.Name, ln.plan.ledger)

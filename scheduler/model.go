@@ -42,6 +42,27 @@ func (m *Model) Cost(s jobs.Sweep, lo, hi int64) (engine.Cost, error) {
 	return engine.Cost{Start: c.Start * k, Run: c.Run * k}, nil
 }
 
+// Again returns the work by which n in [lo, hi) of a sweep are computed a second
+// time.
+func (m *Model) Again(s jobs.Sweep, lo, hi int64) (engine.Work, error) {
+	eng, err := m.reg.Get(s.Engine)
+	if err != nil {
+		return engine.Work{}, err
+	}
+	w, _, err := jobs.Again(eng, s, lo, hi)
+	return w, err
+}
+
+// second estimates what a second computation costs.
+func (m *Model) second(s jobs.Sweep, lo, hi int64) (engine.Cost, error) {
+	w, err := m.Again(s, lo, hi)
+	if err != nil {
+		return engine.Cost{}, err
+	}
+	s.Algorithm = w.Algorithm
+	return m.Cost(s, lo, hi)
+}
+
 // Open estimates what is left of a sweep by its ledger: the sum over all
 // unfinished stretches and points, with one start each.
 func (m *Model) Open(s jobs.Sweep, l *jobs.Ledger) (float64, error) {

@@ -34,6 +34,8 @@ type Store interface {
 	// Provenance who committed what.
 	Disputes(ctx context.Context, id jobs.RunID, s jobs.Sweep) ([]jobs.Dispute, error)
 	Provenance(ctx context.Context, id jobs.RunID, f func(sweep string, o jobs.Origin) error) error
+	// Marks returns who stored each cell and who confirmed it.
+	Marks(ctx context.Context, id jobs.RunID, s jobs.Sweep) (*jobs.Marks, error)
 	ClearFailures(ctx context.Context, id jobs.RunID) error
 	Workers(ctx context.Context) ([]jobs.Worker, error)
 	// Lead takes or renews the lock of a run, Resign gives it up.

@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"time"
 
+	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
 )
 
@@ -34,6 +36,11 @@ type stretch struct {
 	points      []int64
 	attempt     int
 	deaths      int
+	// Of a second computation: by which algorithm, how often it was handed back,
+	// and when it may be given out again.
+	algorithm string
+	handed    int
+	after     time.Time
 }
 
 // planner cuts the unfinished cells of one sweep into tasks. It is pure: it
@@ -51,6 +58,9 @@ type planner struct {
 
 	aloneAfter int   // deaths after which a task is computed alone
 	maxCells   int64 // in one task
+
+	failed []stretch // what was given up
+	second *second   // set where it is second computations that are cut
 }
 
 func newPlanner(s jobs.Sweep, m *Model, l *jobs.Ledger) *planner {
@@ -84,8 +94,10 @@ func (p *planner) release(s stretch) {
 // pieces as the ledger allows. It stays held.
 func (p *planner) giveBack(s stretch) {
 	for i := p.ledger.NextOpen(s.first); i < s.last; {
-		end := min(p.ledger.NextDone(i), s.last)
-		p.again = append(p.again, stretch{first: i, last: end, attempt: s.attempt, deaths: s.deaths})
+		end := p.runEnd(i, s.last)
+		x := s
+		x.first, x.last, x.points = i, end, nil
+		p.again = append(p.again, x)
 		i = p.ledger.NextOpen(end)
 	}
 	var open []int64
@@ -95,7 +107,8 @@ func (p *planner) giveBack(s stretch) {
 		}
 	}
 	if len(open) > 0 {
-		p.again = append(p.again, stretch{points: open, attempt: s.attempt, deaths: s.deaths})
+		s.first, s.last, s.points = 0, 0, open
+		p.again = append(p.again, s)
 	}
 }
 
@@ -113,13 +126,13 @@ func (p *planner) requeue(s stretch) {
 // it.
 func (p *planner) blame(s stretch) (bad, rest stretch) {
 	if i := p.ledger.NextOpen(s.first); i < s.last {
-		return stretch{first: i, last: i + 1}, stretch{first: i + 1, last: s.last, points: s.points}
+		return stretch{first: i, last: i + 1, algorithm: s.algorithm}, stretch{first: i + 1, last: s.last, points: s.points, algorithm: s.algorithm}
 	}
 	k := slices.IndexFunc(s.points, func(n int64) bool { return !p.ledger.PointDone(n) })
 	if k < 0 {
 		return stretch{}, stretch{}
 	}
-	return stretch{points: s.points[k : k+1]}, stretch{points: s.points[k+1:]}
+	return stretch{points: s.points[k : k+1], algorithm: s.algorithm}, stretch{points: s.points[k+1:], algorithm: s.algorithm}
 }
 
 // open returns whether any of the stretch is unfinished.
@@ -139,20 +152,33 @@ func (p *planner) progress(s stretch) bool {
 }
 
 // next returns the next stretch of about the given cost in nanoseconds and
-// holds it, or false when nothing is free. Its own cost is returned too.
-func (p *planner) next(want float64) (stretch, float64, bool, error) {
-	for len(p.again) > 0 {
-		s := p.again[0]
-		p.again = p.again[1:]
-		if !p.open(s) {
+// holds it, or false when nothing is free. Its own cost is returned too. With
+// whole it returns no second computation of much less than that.
+func (p *planner) next(want float64, whole bool) (stretch, float64, bool, error) {
+	for k := 0; k < len(p.again); {
+		s := p.again[k]
+		open := p.open(s)
+		if open && s.after.After(time.Now()) {
+			k++
+			continue
+		}
+		p.again = slices.Delete(p.again, k, k+1)
+		if !open {
 			p.release(s)
 			continue
 		}
 		cost, err := p.cost(s)
 		return s, cost, true, err
 	}
-	s, cost, err := p.nextCells(want)
-	if err == nil && s.last == s.first {
+	var s stretch
+	var cost float64
+	var err error
+	if p.second != nil {
+		s, cost, err = p.nextChecks(want, whole)
+	} else {
+		s, cost, err = p.nextCells(want)
+	}
+	if err == nil && s.last == s.first && !whole {
 		s, cost, err = p.nextPoints(want)
 	}
 	if err != nil || (s.last == s.first && len(s.points) == 0) {
@@ -206,18 +232,34 @@ func (p *planner) nextCells(want float64) (stretch, float64, error) {
 
 func (p *planner) nextPoints(want float64) (stretch, float64, error) {
 	var s stretch
+	var authors []string
 	sum := 0.0
 	for ; p.point < len(p.sweep.Set.Points) && len(s.points) < maxPoints; p.point++ {
 		n := p.sweep.Set.Points[p.point]
-		if p.held[n] || p.ledger.PointDone(n) {
+		if p.held[n] || p.ledger.PointDone(n) || (p.second != nil && !p.second.ready.PointDone(n)) {
 			continue
 		}
-		cost, err := p.model.Cost(p.sweep, n, n+1)
+		cost, err := p.pointCost(n)
 		if err != nil {
 			return stretch{}, 0, err
 		}
 		if len(s.points) > 0 && sum+cost.Total()/2 > want {
 			break
+		}
+		if p.second != nil {
+			w, err := p.model.Again(p.sweep, n, n+1)
+			if err != nil {
+				return stretch{}, 0, err
+			}
+			// One algorithm for a task, and one worker who may compute it.
+			if len(s.points) > 0 && w.Algorithm != s.algorithm {
+				break
+			}
+			more := p.second.authors(authors, 0, 0, []int64{n})
+			if len(authors) > 0 && len(more) > len(authors) && (len(more) > maxAuthors || !p.second.others(more)) {
+				break
+			}
+			s.algorithm, authors = w.Algorithm, more
 		}
 		s.points = append(s.points, n)
 		sum += cost.Total()
@@ -225,19 +267,41 @@ func (p *planner) nextPoints(want float64) (stretch, float64, error) {
 	return s, sum, nil
 }
 
+func (p *planner) pointCost(n int64) (engine.Cost, error) {
+	if p.second != nil {
+		return p.model.second(p.sweep, n, n+1)
+	}
+	return p.model.Cost(p.sweep, n, n+1)
+}
+
+// parts returns what is computed of a stretch of cells.
+func (p *planner) parts(s stretch) []jobs.Part {
+	a, _ := p.sweep.Cell(s.first)
+	b, _ := p.sweep.Cell(s.last - 1)
+	if p.second == nil {
+		return []jobs.Part{{Lo: a.Lo, Hi: b.Hi}}
+	}
+	w := p.sweep
+	return jobs.Task{Sweep: w.Name, Engine: w.Engine, Version: w.Version, Params: w.Params, Check: p.second.share, Lo: a.Lo, Hi: b.Hi}.Parts(w.Grid)
+}
+
 func (p *planner) cost(s stretch) (float64, error) {
 	sum := 0.0
 	if s.last > s.first {
-		a, _ := p.sweep.Cell(s.first)
-		b, _ := p.sweep.Cell(s.last - 1)
-		c, err := p.model.Cost(p.sweep, a.Lo, b.Hi)
-		if err != nil {
-			return 0, err
+		w := p.sweep
+		if s.algorithm != "" {
+			w.Algorithm = s.algorithm
 		}
-		sum = c.Total()
+		for _, part := range p.parts(s) {
+			c, err := p.model.Cost(w, part.Lo, part.Hi)
+			if err != nil {
+				return 0, err
+			}
+			sum += c.Total()
+		}
 	}
 	for _, n := range s.points {
-		c, err := p.model.Cost(p.sweep, n, n+1)
+		c, err := p.pointCost(n)
 		if err != nil {
 			return 0, err
 		}
@@ -271,12 +335,18 @@ func (p *planner) task(run jobs.RunID, rev int64, s stretch, cost float64) jobs.
 			}
 		}
 	}
+	if p.second != nil {
+		p.checkTask(&t, s)
+	}
 	return t
 }
 
 // stretchOf is the inverse of task.
 func stretchOf(w jobs.Sweep, t jobs.Task) stretch {
 	s := stretch{points: t.Points, attempt: t.Attempt, deaths: t.Deaths}
+	if t.Check > 0 {
+		s.algorithm, s.handed = t.Algorithm, t.Handed
+	}
 	if t.Hi > t.Lo {
 		s.first, s.last = w.Grid.Range(t.Lo, t.Hi)
 	}

@@ -72,7 +72,7 @@ func TestPlannerCoversExactly(t *testing.T) {
 		back := 0
 		for {
 			want := rapid.Float64Range(1e3, 1e9).Draw(t, "want")
-			x, _, ok, err := p.next(want)
+			x, _, ok, err := p.next(want, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestTasksAreOfOneSize(t *testing.T) {
 	p := newPlanner(s, model, jobs.NewLedger(s.Cells()))
 	var costs []float64
 	for {
-		x, cost, ok, err := p.next(1e8)
+		x, cost, ok, err := p.next(1e8, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestTaskRoundTrip(t *testing.T) {
 		s := toySweep(genSet(t))
 		model := NewModel(engine.NewRegistry(toy{per: func(int64) float64 { return 1000 }}), nil)
 		p := newPlanner(s, model, jobs.NewLedger(s.Cells()))
-		x, cost, ok, err := p.next(rapid.Float64Range(1e3, 1e9).Draw(t, "want"))
+		x, cost, ok, err := p.next(rapid.Float64Range(1e3, 1e9).Draw(t, "want"), false)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}

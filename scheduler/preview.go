@@ -19,12 +19,18 @@ type Preview struct {
 	Cost, Shortest, Longest time.Duration
 	// Bytes estimates the memory in Redis.
 	Bytes int64
+	// Checks is how many cells are computed a second time, CheckTasks in how many
+	// tasks; Tasks, Cost, Shortest and Longest are of the first computation and
+	// CheckCost is the time of one core beside them.
+	Checks, CheckTasks int64
+	CheckCost          time.Duration
 }
 
 // Plan cuts a sweep of which nothing is done into tasks, as a feeder with the
-// given slots would when every task takes its estimated time. It is pure and
-// takes time in proportion to the number of cells.
-func (m *Model) Plan(s jobs.Sweep, slots int) (Preview, error) {
+// given slots would when every task takes its estimated time, and then the share
+// of its cells, in millionths, that is to be confirmed. It is pure and takes time
+// in proportion to the number of cells.
+func (m *Model) Plan(s jobs.Sweep, slots int, verify int64) (Preview, error) {
 	first, last := s.Cells()
 	ledger := jobs.NewLedger(first, last)
 	open, err := m.Open(s, ledger)
@@ -34,13 +40,14 @@ func (m *Model) Plan(s jobs.Sweep, slots int) (Preview, error) {
 	v := Preview{Sweep: s.Name, N: s.Set.String(), Values: s.Set.Count(), Cells: s.CellCount(), Bytes: memory(s)}
 	p := newPlanner(s, m, ledger)
 	for total := 0.0; ; v.Tasks++ {
-		_, cost, ok, err := p.next(target(open-total, slots))
+		_, cost, ok, err := p.next(target(open-total, slots), false)
 		if err != nil {
 			return Preview{}, err
 		}
 		if !ok {
 			v.Cost = time.Duration(total)
-			return v, nil
+			err := m.planChecks(s, slots, verify, &v)
+			return v, err
 		}
 		total += cost
 		d := time.Duration(cost)
@@ -51,12 +58,48 @@ func (m *Model) Plan(s jobs.Sweep, slots int) (Preview, error) {
 	}
 }
 
+// planChecks cuts second computations of a sweep that is stored by one worker.
+func (m *Model) planChecks(s jobs.Sweep, slots int, verify int64, v *Preview) error {
+	if verify == 0 {
+		return nil
+	}
+	p, err := newSecond(s, m, verify)
+	if err != nil {
+		return err
+	}
+	v.Checks, _ = p.lacking()
+	first, last := s.Cells()
+	v.Bytes += checkedBytes * (last - first)
+	all := jobs.NewLedger(first, last)
+	all.MarkAllBut(jobs.NewLedger(first, last))
+	for _, n := range s.Set.Points {
+		all.MarkPoint(n)
+	}
+	p.stored(all, nil)
+	open, err := p.left()
+	if err != nil {
+		return err
+	}
+	for total := 0.0; ; v.CheckTasks++ {
+		_, cost, ok, err := p.next(target(open-total, slots), false)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			v.CheckCost = time.Duration(total)
+			return nil
+		}
+		total += cost
+	}
+}
+
 // Bytes that a value, a cell and a point take in Redis beside the value's own
 // width, as measured with MEMORY USAGE: string headers, size classes of the
 // allocator, keys, CRCs and bitmaps.
 const (
 	overheadShare = 1.03
-	cellBytes     = 4.2
+	cellBytes     = 6.2
+	checkedBytes  = 2
 	recordBytes   = 260
 	pointBytes    = 160
 	runBytes      = 4096

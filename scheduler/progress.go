@@ -25,7 +25,10 @@ type SweepProgress struct {
 	DoneCells, TotalCells int64
 	// Repeated counts cells that were computed again with the same values.
 	Repeated int64
-	// OpenNs and TotalNs are estimated nanoseconds of one core.
+	// Checked and ToCheck count the ledger cells that are confirmed by a second
+	// computation, and those that must be.
+	Checked, ToCheck int64
+	// OpenNs and TotalNs are estimated nanoseconds of one core, checks included.
 	OpenNs, TotalNs float64
 }
 
@@ -38,7 +41,12 @@ func (f *Feeder) progress() Progress {
 		l, s := ln.plan.ledger, ln.sweep
 		sp := SweepProgress{Name: s.Name, Total: s.Set.Count(), TotalCells: s.CellCount(),
 			DoneCells: l.DoneCells() + l.DonePoints(), Done: doneN(s, l), Repeated: ln.counts.Repeated,
-			OpenNs: ln.open, TotalNs: ln.total}
+			OpenNs: ln.open + ln.checkOpen, TotalNs: ln.total + ln.checkTotal}
+		if p := ln.checks; p != nil {
+			open, _ := p.lacking()
+			sp.ToCheck = p.second.chosen.DoneCells() + p.second.chosen.DonePoints()
+			sp.Checked = sp.ToCheck - open
+		}
 		if q := s.Queue(); !queues[q] {
 			queues[q] = true
 			p.Slots += f.slots[q]

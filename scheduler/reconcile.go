@@ -114,8 +114,16 @@ func (f *Feeder) over(ctx context.Context, id string, o *outstanding) error {
 	if err := f.refresh(ctx, o.lane); err != nil {
 		return err
 	}
-	if o.beat.Error != "" && o.lane.plan.open(stretchOf(o.lane.sweep, o.task)) {
+	if o.beat.Error != "" && o.plan.open(stretchOf(o.lane.sweep, o.task)) {
 		return f.failed(ctx, id, o)
+	}
+	if o.handedBack() {
+		s := stretchOf(o.lane.sweep, o.task)
+		s.handed++
+		s.after = time.Now().Add(pause(s.handed))
+		f.forget(id)
+		o.plan.requeue(s)
+		return nil
 	}
 	f.again(id, o, o.task.Deaths)
 	return nil
@@ -127,7 +135,7 @@ func (f *Feeder) again(id string, o *outstanding, deaths int) {
 	s.attempt++
 	s.deaths = deaths
 	f.forget(id)
-	o.lane.plan.requeue(s)
+	o.plan.requeue(s)
 }
 
 // died is again after the death of a worker that held the cells. A death is
@@ -137,7 +145,7 @@ func (f *Feeder) died(ctx context.Context, id string, o *outstanding) error {
 	if err := f.refresh(ctx, o.lane); err != nil {
 		return err
 	}
-	p, s := o.lane.plan, stretchOf(o.lane.sweep, o.task)
+	p, s := o.plan, stretchOf(o.lane.sweep, o.task)
 	if o.beat.Waiting || !p.open(s) {
 		f.again(id, o, s.deaths) // it had not begun, or is done
 		return nil
@@ -157,9 +165,9 @@ func (f *Feeder) died(ctx context.Context, id string, o *outstanding) error {
 // bisect narrows down which cell kills its workers: each half is one death
 // away from being halved again, until a single cell is left, which fails.
 func (f *Feeder) bisect(ctx context.Context, id string, o *outstanding, s stretch) error {
-	p := o.lane.plan
+	p := o.plan
 	var parts []stretch
-	half := stretch{attempt: s.attempt, deaths: s.deaths - 1}
+	half := stretch{attempt: s.attempt, deaths: s.deaths - 1, algorithm: s.algorithm}
 	switch mid := (s.first + s.last) / 2; {
 	case s.last-s.first > 1:
 		a, b := half, half
@@ -188,7 +196,7 @@ const maxIsolated = 100
 // so the first unfinished one is to blame: it is tried again alone, by whichever
 // worker comes, until MaxAttempts, and the rest goes on without it.
 func (f *Feeder) failed(ctx context.Context, id string, o *outstanding) error {
-	p, s := o.lane.plan, stretchOf(o.lane.sweep, o.task)
+	p, s := o.plan, stretchOf(o.lane.sweep, o.task)
 	bad, rest := p.blame(s)
 	single := len(rest.points) == 0 && p.ledger.NextOpen(rest.first) >= rest.last
 	switch {
@@ -215,12 +223,12 @@ func (f *Feeder) fail(ctx context.Context, id string, o *outstanding) error {
 	t := o.task
 	f.opts.Log.Error("cells failed", "task", id, "worker", o.beat.Worker, "err", o.beat.Error)
 	s := stretchOf(o.lane.sweep, t)
-	p := o.lane.plan
+	p := o.plan
 	p.release(s)
-	rest := &planner{ledger: p.ledger}
+	rest := &planner{ledger: p.ledger, second: p.second}
 	rest.giveBack(s)
 	for _, x := range rest.again {
-		fail := jobs.Failure{Sweep: t.Sweep, Points: x.points, Error: o.beat.Error, Worker: o.beat.Worker}
+		fail := jobs.Failure{Sweep: t.Sweep, Points: x.points, Error: o.beat.Error, Worker: o.beat.Worker, Check: t.Check > 0}
 		if x.last > x.first {
 			a, _ := o.lane.sweep.Cell(x.first)
 			b, _ := o.lane.sweep.Cell(x.last - 1)
@@ -229,7 +237,7 @@ func (f *Feeder) fail(ctx context.Context, id string, o *outstanding) error {
 		if err := f.store.AddFailure(ctx, f.run.ID, fail); err != nil {
 			return err
 		}
-		f.noteFailure(o.lane, x, fail.Error)
+		f.noteFailure(p, x, fail.Error)
 	}
 	f.forget(id)
 	return nil

@@ -39,12 +39,22 @@ type recheck struct {
 }
 
 // decide has disputes settled before anything else is concluded. It reports
-// whether that is going on; its error is errSettled when it is over.
+// whether that is going on; its error is errSettled when it is over. The run is
+// halted when a dispute is left that no worker at hand can decide.
 func (f *Feeder) decide(ctx context.Context, counts map[string]jobs.Counts) (busy bool, end *Ended, err error) {
 	open := f.note(counts)
 	if open {
-		if left, end, err := f.settle(ctx, counts); left || end != nil || err != nil {
+		if err := f.settle(ctx, counts); err != nil {
+			return true, nil, err
+		}
+		// Without a look at the workers nobody can be missed.
+		if f.settling == 0 && f.stuck != nil && f.workers != nil && !time.Now().Before(f.graceUntil) {
+			end, err = f.end(ctx, jobs.Halted, fmt.Sprintf(
+				"computations of n = %d on differ, and no worker is left that has not spoken: run again, or start another worker, to decide", f.stuck.N))
 			return true, end, err
+		}
+		if f.settling > 0 || f.stuck != nil {
+			return true, nil, nil
 		}
 	}
 	// A counter may be off: without a dispute to be seen, nothing was decided.
@@ -66,14 +76,18 @@ func (f *Feeder) note(counts map[string]jobs.Counts) bool {
 }
 
 // settle gives disputed cells and points out again, each to workers that have
-// not spoken about it, until the store has decided all of them. It reports
-// whether any is left. The run is halted when a dispute is left that no worker
-// at hand can decide.
-func (f *Feeder) settle(ctx context.Context, counts map[string]jobs.Counts) (left bool, end *Ended, err error) {
-	if time.Since(f.settledAt) < settleEvery {
-		return true, nil, nil
+// not spoken about it, until the store has decided all of them. It looks once in
+// a while, and notes how many are given out and whether one is left that no
+// worker at hand can decide.
+func (f *Feeder) settle(ctx context.Context, counts map[string]jobs.Counts) error {
+	sum := int64(0)
+	for _, c := range counts {
+		sum += c.Disputed
 	}
-	f.settledAt = time.Now()
+	if time.Since(f.settledAt) < settleEvery && sum == f.settledSum {
+		return nil
+	}
+	f.settledAt, f.settledSum = time.Now(), sum
 	var stuck *jobs.Dispute
 	out := 0
 	for _, ln := range f.sweeps {
@@ -82,14 +96,13 @@ func (f *Feeder) settle(ctx context.Context, counts map[string]jobs.Counts) (lef
 		}
 		all, err := f.store.Disputes(ctx, f.run.ID, ln.sweep)
 		if err != nil {
-			return true, nil, err
+			return err
 		}
 		if err := f.findAuthors(ctx, ln.sweep, all); err != nil {
-			return true, nil, err
+			return err
 		}
 		var tasks []jobs.Task
 		for _, d := range all {
-			left = true
 			r := f.rechecks[dispute{ln.sweep.Name, d.Cell, d.N}]
 			if f.out[r.task] != nil {
 				out++
@@ -105,7 +118,7 @@ func (f *Feeder) settle(ctx context.Context, counts map[string]jobs.Counts) (lef
 			}
 			t, err := f.recheck(ln, d, r, not)
 			if err != nil {
-				return true, nil, jobs.Lasting(err)
+				return jobs.Lasting(err)
 			}
 			r.task = t.ID()
 			r.tries++
@@ -113,15 +126,11 @@ func (f *Feeder) settle(ctx context.Context, counts map[string]jobs.Counts) (lef
 			tasks = append(tasks, t)
 		}
 		if err := f.give(ctx, ln, tasks); err != nil {
-			return true, nil, err
+			return err
 		}
 	}
-	// Without a look at the workers nobody can be missed.
-	if out == 0 && stuck != nil && f.workers != nil && !time.Now().Before(f.graceUntil) {
-		end, err = f.end(ctx, jobs.Halted, fmt.Sprintf(
-			"computations of n = %d on differ, and no worker is left that has not spoken: run again, or start another worker, to decide", stuck.N))
-	}
-	return left, end, err
+	f.settling, f.stuck = out, stuck
+	return nil
 }
 
 // recheck returns the task that computes a disputed cell once more. The number
@@ -150,13 +159,36 @@ func (f *Feeder) findAuthors(ctx context.Context, s jobs.Sweep, all []jobs.Dispu
 		if f.rechecks[key] == nil {
 			f.rechecks[key] = &recheck{}
 			fresh[d.N] = f.rechecks[key]
+			f.dirty = true // it is not for checks any more
 		}
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
+	m, err := f.store.Marks(ctx, f.run.ID, s)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		r := fresh[d.N]
+		if r == nil {
+			continue
+		}
+		by, _ := m.Cell(d.Cell)
+		if d.Cell < 0 {
+			by, _ = m.Point(d.N)
+		}
+		if h, ok := m.Hand(by); ok {
+			r.authors = append(r.authors, h.Worker)
+			delete(fresh, d.N)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	// The notes of tasks say it less exactly: they name the extent of a task.
 	return f.store.Provenance(ctx, f.run.ID, func(sweep string, o jobs.Origin) error {
-		if sweep != s.Name {
+		if sweep != s.Name || o.Second {
 			return nil
 		}
 		for n, r := range fresh {

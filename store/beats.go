@@ -24,14 +24,16 @@ func sender(name string) string { return "@" + url.QueryEscape(name) }
 // Beat notes a worker's sign of life about a task and returns the state of the
 // run, so that the worker learns when it should stop. AtMs is set to the
 // store's clock; so is StartedMs when it is 0 and this is the worker's first
-// beat about the task. The error wraps jobs.ErrFenced when the run is gone.
+// beat about the task. The error wraps jobs.ErrFenced when the run is gone, and
+// jobs.ErrQuarantined when the beat is noted but the worker must let go of the run.
 func (s *Store) Beat(ctx context.Context, id jobs.RunID, b jobs.Beat) (jobs.State, error) {
 	k := keysOf(id)
 	text, err := json.Marshal(b)
 	if err != nil {
 		return "", fmt.Errorf("beat of task %s: %w", b.Task, err)
 	}
-	r, err := s.run(ctx, scriptBeat, id, []string{k.beats(), k.manifest()}, b.Task, b.StartedMs, sender(b.Worker), text)
+	r, err := s.run(ctx, scriptBeat, id, []string{k.beats(), k.manifest(), k.quarantine()}, b.Task, b.StartedMs, sender(b.Worker), text,
+		strconv.Quote(b.Worker))
 	if err != nil {
 		return "", fmt.Errorf("beat of task %s: %w", b.Task, err)
 	}

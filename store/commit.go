@@ -30,8 +30,13 @@ const commitBytes = 1 << 20
 // Clipped cells whose Rev is not the run's are dropped and counted as Stale,
 // and so is every cell whose form the present plan would have different.
 //
-// Errors: jobs.ErrFenced when the run or its sweep is gone, *jobs.StateError
-// when the run takes no commits, *jobs.LastingError when the data is not what it
+// With Check, cells and points that are the same are noted as confirmed by this
+// worker; so is one of which this commit decides the dispute, with Check or
+// without. Whoever spoke for another value is put into quarantine by that same
+// step when more than half of the votes are against it.
+//
+// Errors: jobs.ErrFenced when the run or its sweep is gone, jobs.ErrQuarantined
+// when nothing is taken from this worker any more, *jobs.StateError when the run takes no commits, *jobs.LastingError when the data is not what it
 // claims to be, others when the store fails (see jobs.IsLasting).
 func (s *Store) Commit(ctx context.Context, c jobs.Commit) (jobs.Committed, error) {
 	var total jobs.Committed

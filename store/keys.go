@@ -39,6 +39,11 @@ func (k runKeys) states() string   { return k.prefix + "states" }
 func (k runKeys) leader() string   { return k.prefix + "leader" }
 func (k runKeys) who() string      { return k.prefix + "who" }
 
+// hands numbers workers with their algorithms, quarantine says whose commits are
+// refused.
+func (k runKeys) hands() string      { return k.prefix + "hands" }
+func (k runKeys) quarantine() string { return k.prefix + "quarantine" }
+
 // prov is the key of some notes of a worker, which is called by its short name.
 func (k runKeys) prov(sweep, short string, bucket int64) string {
 	return k.at("prov:"+sweep+":", short, bucket)
@@ -46,6 +51,8 @@ func (k runKeys) prov(sweep, short string, bucket int64) string {
 
 func (k runKeys) done(sweep string, chunk int64) string { return k.at("done:", sweep, chunk) }
 func (k runKeys) crc(sweep string, chunk int64) string  { return k.at("crc:", sweep, chunk) }
+func (k runKeys) by(sweep string, chunk int64) string   { return k.at("by:", sweep, chunk) }
+func (k runKeys) chk(sweep string, chunk int64) string  { return k.at("chk:", sweep, chunk) }
 func (k runKeys) rec(sweep string, chunk int64) string  { return k.at("rec:", sweep, chunk) }
 func (k runKeys) val(sweep string, block int64) string  { return k.at("val:", sweep, block) }
 

@@ -128,6 +128,8 @@ func (s *Store) Counts(ctx context.Context, id jobs.RunID) (map[string]jobs.Coun
 			c.Repeated = v
 		case "disputed":
 			c.Disputed = v
+		case "confirmed":
+			c.Confirmed = v
 		}
 		counts[sweep] = c
 	}

@@ -73,6 +73,9 @@ func (s *Store) AddFailure(ctx context.Context, id jobs.RunID, f jobs.Failure) e
 	if len(f.Points) > 0 {
 		field = fmt.Sprintf("%s:p%d+%d", f.Sweep, f.Points[0], len(f.Points))
 	}
+	if f.Check {
+		field += "="
+	}
 	text, err := json.Marshal(f)
 	if err == nil {
 		err = s.note(ctx, id, keysOf(id).failures(), field, text)

@@ -20,7 +20,7 @@ import (
 const bucketTasks = 100
 
 // originArgs is the number of arguments that originOf makes.
-const originArgs = 9
+const originArgs = 12
 
 // described is what is kept of a worker: what it was, not how it stands.
 type described struct {
@@ -40,6 +40,7 @@ func originOf(c jobs.Commit) ([]any, error) {
 		for i := range args {
 			args[i] = ""
 		}
+		args[originArgs-3] = keysOf(c.Run).prefix
 		return args, nil
 	}
 	w := o.Worker
@@ -48,20 +49,29 @@ func originOf(c jobs.Commit) ([]any, error) {
 		return nil, err
 	}
 	k, short := keysOf(c.Run), w.Short()
+	check := ""
+	if c.Check {
+		check = "1"
+	}
 	return []any{k.who(), k.prov(c.Sweep, short, o.Seq/bucketTasks), short, text, c.Sweep + ":" + short, o.Seq + 1,
-		o.Seq % bucketTasks, max(0, time.Since(o.Began).Milliseconds()), encodeOrigin(*o)}, nil
+		o.Seq % bucketTasks, max(0, time.Since(o.Began).Milliseconds()), encodeOrigin(*o),
+		k.prefix, strconv.Quote(w.ID) + " " + o.Algorithm, check}, nil
 }
 
 // encodeOrigin writes a note without its start: first n, length of the range
 // or p and the number of points and d and their extent, attempt, milliseconds
-// in base 36, then the algorithm.
+// in base 36, then the algorithm, behind = when the task confirmed.
 func encodeOrigin(o jobs.Origin) string {
 	n := strconv.FormatInt
 	length := n(o.Hi-o.Lo, 36)
 	if o.Points > 0 {
 		length += "/" + n(o.Points, 36)
 	}
-	return n(o.Lo, 36) + " " + length + " " + n(int64(o.Attempt), 36) + " " + n(o.Took.Milliseconds(), 36) + " " + o.Algorithm
+	how := o.Algorithm
+	if o.Second {
+		how = "=" + how
+	}
+	return n(o.Lo, 36) + " " + length + " " + n(int64(o.Attempt), 36) + " " + n(o.Took.Milliseconds(), 36) + " " + how
 }
 
 // decodeOrigin reads what encodeOrigin and lua/origin.lua wrote.
@@ -89,7 +99,7 @@ func decodeOrigin(text string) (jobs.Origin, error) {
 	}
 	// Both are at most 10^18, so the sum fits.
 	o := jobs.Origin{Lo: v[0], Hi: v[0] + v[1], Points: v[2], Attempt: int(v[3]), Took: time.Duration(v[4]) * time.Millisecond,
-		Algorithm: f[4], StartedMs: v[5], Worker: jobs.Worker{ID: "-"}}
+		Algorithm: strings.TrimPrefix(f[4], "="), Second: strings.HasPrefix(f[4], "="), StartedMs: v[5], Worker: jobs.Worker{ID: "-"}}
 	if err := o.Check(); err != nil || o.Hi-1 > engine.MaxN {
 		return fail()
 	}

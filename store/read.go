@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -218,6 +219,7 @@ func (s *Store) ReadPoints(ctx context.Context, id jobs.RunID, sweep string, ns 
 				return fail(jobs.Lasting(fmt.Errorf("key %s, n = %d: %w", k.points(sweep), n, err)))
 			}
 			hex, _ := crcs.Val()[i].(string)
+			hex, _, _ = strings.Cut(hex, " ") // author and checker follow
 			crc, err := strconv.ParseUint(hex, 16, 32)
 			if err != nil {
 				return fail(jobs.Lasting(fmt.Errorf("key %s, n = %d: CRC %q", k.pointCRCs(sweep), n, hex)))

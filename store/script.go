@@ -19,6 +19,8 @@ var (
 	luaClaims string
 	//go:embed lua/origin.lua
 	luaOrigin string
+	//go:embed lua/marks.lua
+	luaMarks string
 	//go:embed lua/ledger.lua
 	luaLedger string
 	//go:embed lua/values.lua
@@ -50,9 +52,9 @@ var (
 )
 
 var (
-	scriptValues = redis.NewScript(luaAdmit + luaOrigin + luaClaims + luaLedger + luaValues)
-	scriptSums   = redis.NewScript(luaAdmit + luaOrigin + luaClaims + luaLedger + luaSums)
-	scriptPoints = redis.NewScript(luaAdmit + luaOrigin + luaClaims + luaPoints)
+	scriptValues = redis.NewScript(luaAdmit + luaOrigin + luaMarks + luaClaims + luaLedger + luaValues)
+	scriptSums   = redis.NewScript(luaAdmit + luaOrigin + luaMarks + luaClaims + luaLedger + luaSums)
+	scriptPoints = redis.NewScript(luaAdmit + luaOrigin + luaMarks + luaClaims + luaPoints)
 	scriptCreate = redis.NewScript(luaCreate)
 	scriptUpdate = redis.NewScript(luaUpdate)
 	scriptBury   = redis.NewScript(luaBury)
@@ -92,6 +94,8 @@ func (s *Store) run(ctx context.Context, script *redis.Script, id jobs.RunID, ke
 		return r, jobs.ErrFenced
 	case "state":
 		return r, &jobs.StateError{Run: id, State: jobs.State(r.text(0))}
+	case "quarantined":
+		return r, jobs.ErrQuarantined
 	case "changed":
 		return r, fmt.Errorf("%w: it is at revision %s", jobs.ErrChanged, r.text(0))
 	case "corrupt":

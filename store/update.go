@@ -126,7 +126,22 @@ func (s *Store) recount(ctx context.Context, m jobs.Manifest) error {
 		if err != nil {
 			return err
 		}
-		fields = append(fields, w.Name+":cells", cells, w.Name+":values", values, w.Name+":disputed", len(disputes))
+		m, err := s.Marks(ctx, m.ID, w)
+		if err != nil {
+			return err
+		}
+		confirmed, sure := int64(0), m.Confirmed()
+		for i := l.NextDone(first); i < last; i = l.NextDone(i + 1) {
+			if sure.Done(i) {
+				confirmed++
+			}
+		}
+		for _, n := range w.Set.Points {
+			if l.PointDone(n) && sure.PointDone(n) {
+				confirmed++
+			}
+		}
+		fields = append(fields, w.Name+":confirmed", confirmed, w.Name+":cells", cells, w.Name+":values", values, w.Name+":disputed", len(disputes))
 	}
 	return s.note(ctx, m.ID, keysOf(m.ID).counts(), fields...)
 }

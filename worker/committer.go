@@ -47,13 +47,15 @@ func newCommitter(ctx context.Context, j *job) *committer {
 
 func (c *committer) reset() {
 	t := c.job.task
-	c.batch = jobs.Commit{Run: t.Run, Sweep: t.Sweep, Keep: t.Keep, Rev: t.Rev, Worker: c.job.worker.opts.Self.ID}
+	c.batch = jobs.Commit{Run: t.Run, Sweep: t.Sweep, Keep: t.Keep, Rev: t.Rev, Worker: c.job.worker.opts.Self.ID, Check: t.Check > 0}
 	c.bytes = 0
 }
 
 func (c *committer) addCell(v jobs.CellValues) error {
-	// Before the cell, so that a batch stays below commitBytes.
-	if c.bytes > 0 && c.bytes+len(v.Data) > commitBytes {
+	// Before the cell, so that a batch stays below commitBytes and is of
+	// neighbours.
+	k := len(c.batch.Cells)
+	if c.bytes > 0 && (c.bytes+len(v.Data) > commitBytes || k > 0 && c.batch.Cells[k-1].Cell.Index+1 != v.Cell.Index) {
 		c.enqueue()
 	}
 	c.batch.Cells = append(c.batch.Cells, v)
@@ -150,6 +152,11 @@ func (c *committer) send(b jobs.Commit) {
 			if o.OnCommit != nil {
 				o.OnCommit(c.job.task.Engine, b.Values(), res)
 			}
+			return
+		case errors.Is(err, jobs.ErrQuarantined):
+			c.job.worker.expel(err)
+			c.unwanted.Store(true)
+			c.fail(errUnwanted)
 			return
 		case errors.Is(err, jobs.ErrFenced), errors.As(err, &state):
 			c.unwanted.Store(true)

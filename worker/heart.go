@@ -44,6 +44,10 @@ func (j *job) beat(ctx context.Context, cancel context.CancelCauseFunc) bool {
 	defer stop()
 	state, err := j.send(try, jobs.Beat{Fraction: math.Float64frombits(j.fraction.Load()), Waiting: j.waiting.Load()})
 	switch {
+	case errors.Is(err, jobs.ErrQuarantined):
+		j.worker.expel(err)
+		cancel(errExpelled)
+		return false
 	case errors.Is(err, jobs.ErrFenced), err == nil && !state.Accepts():
 		cancel(errUnwanted)
 		return false
@@ -62,7 +66,7 @@ func (j *job) farewell(ctx context.Context, last jobs.Beat) {
 		try, stop := context.WithTimeout(ctx, j.worker.opts.FlushTimeout)
 		_, err := j.send(try, last)
 		stop()
-		if err == nil || errors.Is(err, jobs.ErrFenced) {
+		if err == nil || errors.Is(err, jobs.ErrFenced) || errors.Is(err, jobs.ErrQuarantined) {
 			return
 		}
 		select {

@@ -18,6 +18,7 @@ import (
 var (
 	errDrain    = errors.New("worker is draining")
 	errUnwanted = errors.New("run does not want the task any more")
+	errExpelled = errors.New("nothing is taken from this worker any more")
 )
 
 // job is one task in execution. Its fields are set before its goroutines start;
@@ -48,6 +49,10 @@ func (j *job) run(ctx context.Context) {
 	if !j.beat(ctx, cancel) {
 		if seated {
 			j.worker.seats.give(j.share)
+		}
+		if errors.Is(context.Cause(ctx), errExpelled) {
+			// The run goes on: others are to have the task at once.
+			j.farewell(context.WithoutCancel(ctx), jobs.Beat{Ended: true})
 		}
 		return
 	}
@@ -138,9 +143,22 @@ func (j *job) compute(ctx context.Context) error {
 	return err
 }
 
-// computeRange evaluates [Lo, Hi) and cuts it into cells.
+// computeRange evaluates [Lo, Hi), or as much of it as a check asks for, and cuts
+// it into cells.
 func (j *job) computeRange(com *committer, eng engine.Engine, grid engine.Grid) error {
+	parts := j.task.Parts(grid)
+	for i, p := range parts {
+		if err := j.computePart(com, eng, grid, p, float64(i)/float64(len(parts)), 1/float64(len(parts))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// computePart evaluates one part, which makes up the given share of the task.
+func (j *job) computePart(com *committer, eng engine.Engine, grid engine.Grid, part jobs.Part, from, share float64) error {
 	t := j.task
+	t.Lo, t.Hi = part.Lo, part.Hi
 	work, err := eng.Resolve(engine.Work{Algorithm: t.Algorithm, Params: t.Params, Lo: t.Lo, Hi: t.Hi})
 	if err != nil {
 		return err
@@ -150,7 +168,7 @@ func (j *job) computeRange(com *committer, eng engine.Engine, grid engine.Grid) 
 	if err != nil {
 		return err
 	}
-	sink := j.sink(com.ctx, work, 0, 1)
+	sink := j.sink(com.ctx, work, from, share)
 	sink.Emit = func(p engine.Piece) error {
 		for p.Len() > 0 {
 			k, cell, err := cut.take(p)
@@ -161,7 +179,7 @@ func (j *job) computeRange(com *committer, eng engine.Engine, grid engine.Grid) 
 				if err := com.addCell(*cell); err != nil {
 					return err
 				}
-				j.setFraction(float64(cell.Cell.Hi-t.Lo) / float64(t.Hi-t.Lo))
+				j.setFraction(from + share*float64(cell.Cell.Hi-t.Lo)/float64(t.Hi-t.Lo))
 			}
 			p = p.Slice(k, p.Len())
 		}
@@ -213,6 +231,9 @@ func (j *job) computePoints(com *committer, eng engine.Engine) error {
 // of the task.
 func (j *job) sink(ctx context.Context, w engine.Work, from, share float64) engine.Sink {
 	key := fmt.Sprintf("%s:%d-%d", j.task.Sweep, w.Lo, w.Hi)
+	if j.task.Check > 0 {
+		key += "=" // a second computation takes nothing over from the first
+	}
 	return engine.Sink{
 		Progress: func(f float64) { j.setFraction(from + share*f) },
 		Load: func() []byte {

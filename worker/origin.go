@@ -16,7 +16,7 @@ type tracer struct {
 func newTracer(j *job) *tracer {
 	t := j.task
 	return &tracer{
-		origin: jobs.Origin{Worker: j.worker.opts.Self, Seq: -1, Attempt: t.Attempt, Began: time.Now()},
+		origin: jobs.Origin{Worker: j.worker.opts.Self, Seq: -1, Attempt: t.Attempt, Began: time.Now(), Second: t.Check > 0},
 		number: func() int64 { return j.worker.number(t.Run, t.Sweep) },
 	}
 }

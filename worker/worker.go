@@ -19,7 +19,8 @@ import (
 type Store interface {
 	// Time is the store's clock.
 	Time(ctx context.Context) (time.Time, error)
-	// Commit stores finished cells; see jobs.ErrFenced and *jobs.StateError.
+	// Commit stores or confirms cells; see jobs.ErrFenced, jobs.ErrQuarantined and
+	// *jobs.StateError.
 	Commit(ctx context.Context, c jobs.Commit) (jobs.Committed, error)
 	// Beat stores a sign of life and returns the run's state.
 	Beat(ctx context.Context, run jobs.RunID, b jobs.Beat) (jobs.State, error)
@@ -110,6 +111,7 @@ type Worker struct {
 	seats    *seats
 	drain    chan struct{} // closed when running tasks are to end early
 	drainErr sync.Once
+	expelled chan error // capacity 1: why nothing is taken from this worker
 
 	mu      sync.Mutex
 	left    *sync.Cond       // a handler ended
@@ -120,7 +122,7 @@ type Worker struct {
 // New returns a worker over the engines of the registry.
 func New(store Store, reg *engine.Registry, opts Options) *Worker {
 	opts.defaults()
-	w := &Worker{store: store, reg: reg, opts: opts, drain: make(chan struct{}), seats: newSeats(opts.Self.Slots), running: map[string]int{}, numbers: map[string]int64{}}
+	w := &Worker{store: store, reg: reg, opts: opts, drain: make(chan struct{}), expelled: make(chan error, 1), seats: newSeats(opts.Self.Slots), running: map[string]int{}, numbers: map[string]int64{}}
 	w.left = sync.NewCond(&w.mu)
 	return w
 }
@@ -135,7 +137,8 @@ type Server interface {
 // Run takes tasks from the server until ctx ends or the clock runs off. Then
 // it takes no more, lets the running tasks commit what they have, waits for
 // them up to DrainTimeout and says goodbye. It returns nil after such a drain
-// and an error when it could not start or the clock is off. A handler whose
+// and an error when it could not start, the clock is off, or a run has put the
+// worker into quarantine (jobs.ErrQuarantined), which ends it in the same way. A handler whose
 // engine ignores its context may outlive Run; the process is expected to end.
 func (w *Worker) Run(ctx context.Context, srv Server) error {
 	if err := w.checkClock(ctx); err != nil {
@@ -162,7 +165,16 @@ func (w *Worker) Run(ctx context.Context, srv Server) error {
 	return err
 }
 
-// greet keeps the worker on the store's list until ctx ends.
+// expel ends Run: a worker that computed a wrong value must not go on, for this
+// run or another.
+func (w *Worker) expel(err error) {
+	select {
+	case w.expelled <- err:
+	default: // it is ending already
+	}
+}
+
+// greet keeps the worker on the store's list until ctx ends or it is expelled.
 func (w *Worker) greet(ctx context.Context) error {
 	tick := time.NewTicker(w.opts.BeatEvery)
 	defer tick.Stop()
@@ -171,6 +183,8 @@ func (w *Worker) greet(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case err := <-w.expelled:
+			return err
 		case <-tick.C:
 		}
 		if err := w.store.Hello(ctx, w.opts.Self); err != nil && ctx.Err() == nil {

@@ -37,6 +37,8 @@ type fakeStore struct {
 	saved   map[string][]byte
 	down    bool  // every call fails
 	lasting error // of every commit
+	banned  bool  // beats answer that the worker is quarantined
+	batches []jobs.Commit
 }
 
 var errDown = errors.New("connection refused")
@@ -86,6 +88,7 @@ func (f *fakeStore) Commit(_ context.Context, c jobs.Commit) (jobs.Committed, er
 		f.refuse--
 		return jobs.Committed{}, errors.New("connection reset")
 	}
+	f.batches = append(f.batches, c)
 	for _, x := range c.Cells {
 		x.Data = bytes.Clone(x.Data)
 		f.cells[x.Cell.Index] = x
@@ -106,6 +109,9 @@ func (f *fakeStore) Beat(_ context.Context, _ jobs.RunID, b jobs.Beat) (jobs.Sta
 		return "", jobs.ErrFenced
 	}
 	f.beats = append(f.beats, b)
+	if f.banned {
+		return "", jobs.ErrQuarantined
+	}
 	return f.state, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nsweep/nsweep/jobs"
 	"github.com/nsweep/nsweep/scheduler"
 	"github.com/nsweep/nsweep/web"
 )
@@ -128,7 +129,16 @@ func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err 
 	if err == nil && errors.As(context.Cause(ctx), &fat) {
 		return &codedError{code: codeFailed, err: fat, quiet: true}
 	}
-	return err
+	return expelled(me.ID, err)
+}
+
+// expelled says what a worker's end in quarantine means: the machine or the
+// program computes wrong values, and must not be started again unseen.
+func expelled(worker string, err error) error {
+	if !errors.Is(err, jobs.ErrQuarantined) {
+		return err
+	}
+	return coded(codeMismatch, fmt.Errorf("worker %s stops for good: %w; test this machine before it works again", worker, err))
 }
 
 // selfTest lets the named engines compute a few known values. A machine on which

@@ -60,10 +60,13 @@ func (p *pace) at(s scheduler.SweepProgress, slots int) (rate float64, left time
 	return rate, time.Duration(ns)
 }
 
+// sweepEnded reports whether everything is stored and confirmed.
+func sweepEnded(s scheduler.SweepProgress) bool { return s.Done >= s.Total && s.Checked >= s.ToCheck }
+
 // fractionDone returns how much of the sweep is done by the cost model, 0 to 1.
 func fractionDone(s scheduler.SweepProgress) float64 {
 	switch {
-	case s.Done >= s.Total:
+	case sweepEnded(s):
 		return 1
 	case s.TotalNs > 0:
 		return min(1, max(0, 1-s.OpenNs/s.TotalNs))
@@ -76,8 +79,11 @@ func fractionDone(s scheduler.SweepProgress) float64 {
 // describe writes one sweep's line of figures.
 func describe(s scheduler.SweepProgress, rate float64, left time.Duration) string {
 	t := fmt.Sprintf("%s/%s n", group(s.Done), group(s.Total))
+	if s.ToCheck > 0 {
+		t += fmt.Sprintf("  %s/%s cells confirmed", group(s.Checked), group(s.ToCheck))
+	}
 	switch {
-	case s.Done >= s.Total:
+	case sweepEnded(s):
 	case rate == 0:
 		t += fmt.Sprintf("  about %s of work", duration(left))
 	default:
@@ -102,7 +108,7 @@ func (l *lines) Update(p scheduler.Progress) {
 	due := time.Since(l.last) >= l.every
 	for _, s := range p.Sweeps {
 		rate, left := l.pace.at(s, p.Slots)
-		full := s.Done >= s.Total
+		full := sweepEnded(s)
 		if l.ended[s.Name] || (!due && !full) {
 			continue
 		}
@@ -231,8 +237,9 @@ func storeProgress(ctx context.Context, st *opened, name string) (scheduler.Prog
 	p := scheduler.Progress{Run: run.ID, At: time.Now()}
 	for _, s := range run.Sweeps {
 		c := counts[s.Name]
+		toCheck := s.CheckCount(run.Verify)
 		p.Sweeps = append(p.Sweeps, scheduler.SweepProgress{Name: s.Name, Done: c.Values, Total: s.Set.Count(),
-			DoneCells: c.Cells, TotalCells: s.CellCount(), Repeated: c.Repeated})
+			DoneCells: c.Cells, TotalCells: s.CellCount(), Repeated: c.Repeated, Checked: min(c.Confirmed, toCheck), ToCheck: toCheck})
 	}
 	return p, nil
 }

@@ -26,7 +26,7 @@ type ensured struct {
 // finds that it is complete already. Values that are there are kept unless
 // fresh is set or they are values of something else, which is refused.
 func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bool) (ensured, error) {
-	anew := jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: want.sweeps, Notify: want.notify}
+	anew := jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: want.sweeps, Notify: want.notify, Verify: want.verify}
 	run, err := st.Run(ctx, name)
 	switch {
 	case errors.Is(err, jobs.ErrNoRun):
@@ -45,7 +45,7 @@ func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bo
 		return ensured{}, err
 	}
 	e := ensured{run: run}
-	same := samePlan(plan{run.Sweeps, run.Notify}, want)
+	same := samePlan(plan{run.Sweeps, run.Notify, run.Verify}, want)
 	switch {
 	case same && run.State == jobs.Complete && len(run.Result) > 0:
 		e.done = true
@@ -58,7 +58,7 @@ func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bo
 			}
 		}
 		m := run.Manifest
-		m.Sweeps, m.Notify = want.sweeps, want.notify
+		m.Sweeps, m.Notify, m.Verify = want.sweeps, want.notify, want.verify
 		if e.run, err = st.Update(ctx, m); err != nil {
 			return ensured{}, err
 		}
@@ -86,11 +86,12 @@ func sameValues(run jobs.Run, sweeps []jobs.Sweep) error {
 type plan struct {
 	sweeps []jobs.Sweep
 	notify *jobs.Notify
+	verify int64 // share of the cells in millionths
 }
 
 // planOf returns the plan of an experiment with its resolved sweeps.
 func planOf(e *config.Experiment, sweeps []jobs.Sweep) plan {
-	p := plan{sweeps: sweeps}
+	p := plan{sweeps: sweeps, verify: e.Verify}
 	if n := e.Notify; n != nil {
 		p.notify = &jobs.Notify{URL: n.URL, On: n.On, StallMs: n.StallAfter.Milliseconds()}
 	}
@@ -99,7 +100,7 @@ func planOf(e *config.Experiment, sweeps []jobs.Sweep) plan {
 
 // samePlan reports whether two plans are the same in everything.
 func samePlan(a, b plan) bool {
-	x, err1 := json.Marshal([]any{a.sweeps, a.notify})
-	y, err2 := json.Marshal([]any{b.sweeps, b.notify})
+	x, err1 := json.Marshal([]any{a.sweeps, a.notify, a.verify})
+	y, err2 := json.Marshal([]any{b.sweeps, b.notify, b.verify})
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }

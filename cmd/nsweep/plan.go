@@ -23,6 +23,10 @@ type planRow struct {
 	Shortest    float64 `json:"shortest_task_seconds"`
 	Longest     float64 `json:"longest_task_seconds"`
 	Bytes       int64   `json:"redis_bytes"`
+	// Of second computations; core_seconds and seconds count them too.
+	Checks           int64   `json:"checks,omitempty"`
+	CheckTasks       int64   `json:"check_tasks,omitempty"`
+	CheckCoreSeconds float64 `json:"check_core_seconds,omitempty"`
 }
 
 func (a *app) planCmd() *cobra.Command {
@@ -66,14 +70,15 @@ func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON 
 	var rows []planRow
 	sum := planRow{Sweep: "all"}
 	for _, s := range sweeps {
-		p, err := model.Plan(s, n)
+		p, err := model.Plan(s, n, e.Verify)
 		if err != nil {
 			return err
 		}
-		r := planRow{Sweep: p.Sweep, N: p.N, Values: p.Values, Cells: p.Cells, Tasks: p.Tasks, CoreSeconds: p.Cost.Seconds(),
+		r := planRow{Sweep: p.Sweep, N: p.N, Values: p.Values, Cells: p.Cells, Tasks: p.Tasks, CoreSeconds: (p.Cost + p.CheckCost).Seconds(),
 			// No sweep ends before its longest task.
-			Seconds:  max(p.Cost.Seconds()/float64(n), p.Longest.Seconds()),
-			Shortest: p.Shortest.Seconds(), Longest: p.Longest.Seconds(), Bytes: p.Bytes}
+			Seconds:  max((p.Cost+p.CheckCost).Seconds()/float64(n), p.Longest.Seconds()),
+			Shortest: p.Shortest.Seconds(), Longest: p.Longest.Seconds(), Bytes: p.Bytes,
+			Checks: p.Checks, CheckTasks: p.CheckTasks, CheckCoreSeconds: p.CheckCost.Seconds()}
 		rows = append(rows, r)
 		sum.Values += r.Values
 		sum.Cells += r.Cells
@@ -81,6 +86,9 @@ func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON 
 		sum.CoreSeconds += r.CoreSeconds
 		sum.Longest = max(sum.Longest, r.Longest)
 		sum.Bytes += r.Bytes
+		sum.Checks += r.Checks
+		sum.CheckTasks += r.CheckTasks
+		sum.CheckCoreSeconds += r.CheckCoreSeconds
 	}
 	sum.Seconds = max(sum.CoreSeconds/float64(n), sum.Longest)
 	if asJSON {
@@ -103,7 +111,12 @@ func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON 
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Sweep, r.N, group(r.Values), group(r.Cells), group(r.Tasks),
 			sec(r.CoreSeconds), sec(r.Seconds), task, bytesText(r.Bytes))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || e.Verify == 0 {
+		return err
+	}
+	fmt.Fprintf(a.out, "a second computation confirms %s of the %s cells in %s tasks, %s of the time of one core\n",
+		group(sum.Checks), group(sum.Cells), group(sum.CheckTasks), sec(sum.CheckCoreSeconds))
+	return nil
 }
 
 // bytesText writes a size in the unit that leaves two or three digits.

@@ -196,7 +196,7 @@ func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, d
 	show.Close()
 	switch {
 	case workErr != nil:
-		return workErr
+		return expelled(me.ID, workErr)
 	case st.fault.get() != nil:
 		return fmt.Errorf("the embedded store cannot write: %w; what was written before is kept, run again to resume", st.fault.get())
 	case ctx.Err() != nil:

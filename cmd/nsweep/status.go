@@ -27,6 +27,10 @@ type sweepStatus struct {
 	Cellsof  int64          `json:"cells_total"`
 	Repeated int64          `json:"repeated"`
 	Disputed int64          `json:"disputed"`
+	// Confirmed counts cells that a second computation confirmed, ToConfirm those
+	// that the run needs.
+	Confirmed int64 `json:"confirmed"`
+	ToConfirm int64 `json:"to_confirm"`
 }
 
 // runStatus is one run in the JSON of status and runs.
@@ -57,7 +61,8 @@ func newRunStatus(run jobs.Run, counts map[string]jobs.Counts) runStatus {
 		c := counts[w.Name]
 		s.Priority = w.Priority.String()
 		s.Sweeps = append(s.Sweeps, sweepStatus{Name: w.Name, Engine: jobs.QueueName(w.Engine, w.Version, jobs.Normal), N: w.Set.String(), Values: aggregator.Int(c.Values),
-			Total: aggregator.Int(w.Set.Count()), Cells: c.Cells, Cellsof: w.CellCount(), Repeated: c.Repeated, Disputed: c.Disputed})
+			Total: aggregator.Int(w.Set.Count()), Cells: c.Cells, Cellsof: w.CellCount(), Repeated: c.Repeated, Disputed: c.Disputed,
+			Confirmed: c.Confirmed, ToConfirm: w.CheckCount(run.Verify)})
 	}
 	return s
 }
@@ -177,6 +182,9 @@ func (s runStatus) print(out io.Writer) {
 	}
 	w.Flush()
 	for _, x := range s.Sweeps {
+		if x.Confirmed > 0 || x.ToConfirm > 0 {
+			fmt.Fprintf(out, "sweep %s: %s cells are confirmed by a second computation, %s must be\n", x.Name, group(x.Confirmed), group(x.ToConfirm))
+		}
 		if x.Disputed > 0 {
 			fmt.Fprintf(out, "sweep %s: %d cells are disputed\n", x.Name, x.Disputed)
 		}

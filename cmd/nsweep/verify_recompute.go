@@ -21,13 +21,6 @@ const (
 	goCells = 1024
 )
 
-// Another algorithm is taken when it costs at most dearer times what the run's
-// costs, or cheap nanoseconds.
-const (
-	dearer = 100
-	cheap  = 5e7
-)
-
 // again is cells [first, last) or one point that are to be computed again.
 type again struct {
 	first, last int64
@@ -163,37 +156,20 @@ func (v *verifier) stretch(eng engine.Engine, s jobs.Sweep, first int64, wanted 
 
 // plan decides by which algorithm n in [lo, hi) is computed again.
 func (v *verifier) plan(eng engine.Engine, s jobs.Sweep, g again, lo, hi int64) (again, error) {
-	resolve := func(algorithm string) (engine.Work, error) {
-		return eng.Resolve(engine.Work{Algorithm: algorithm, Params: s.Params, Lo: lo, Hi: hi})
+	var err error
+	if g.work, g.other, err = jobs.Again(eng, s, lo, hi); err != nil || v.algorithm == "" {
+		return g, err
 	}
-	used, err := resolve(s.Algorithm)
+	used, err := eng.Resolve(engine.Work{Algorithm: s.Algorithm, Params: s.Params, Lo: lo, Hi: hi})
 	if err != nil {
 		return g, fmt.Errorf("sweep %s: %w", s.Name, err)
 	}
-	if v.algorithm != "" {
-		g.work, err = resolve(v.algorithm)
-		g.other = v.algorithm != used.Algorithm
-		if err != nil {
-			err = usagef("--algorithm: sweep %s: %v", s.Name, err)
-		}
-		return g, err
+	g.work, err = eng.Resolve(engine.Work{Algorithm: v.algorithm, Params: s.Params, Lo: lo, Hi: hi})
+	g.other = v.algorithm != used.Algorithm
+	if err != nil {
+		err = usagef("--algorithm: sweep %s: %v", s.Name, err)
 	}
-	g.work = used
-	limit := max(dearer*eng.Cost(used).Total(), cheap)
-	for _, name := range eng.Info().AlgorithmNames() {
-		if name == used.Algorithm {
-			continue
-		}
-		// An algorithm that does not reach is not meant.
-		w, err := resolve(name)
-		if err != nil {
-			continue
-		}
-		if cost := eng.Cost(w).Total(); cost <= limit {
-			g.work, g.other, limit = w, true, cost
-		}
-	}
-	return g, nil
+	return g, err
 }
 
 // compare computes a stretch and returns the cells of it whose stored bytes are

@@ -65,6 +65,17 @@ func (w *watcher) look(ctx context.Context, name string) (runStatus, scheduler.P
 		if p.Sweeps[i].TotalNs, err = w.model.Open(sweep, jobs.NewLedger(first, last)); err == nil {
 			p.Sweeps[i].OpenNs, _ = w.model.Open(sweep, l)
 		}
+		if run.Verify == 0 {
+			continue
+		}
+		m, err := w.st.Marks(ctx, run.ID, sweep)
+		if err != nil {
+			return runStatus{}, scheduler.Progress{}, err
+		}
+		if total, open, err := w.model.Checks(sweep, run.Verify, m); err == nil {
+			p.Sweeps[i].TotalNs += total
+			p.Sweeps[i].OpenNs += open
+		}
 	}
 	for _, x := range s.Workers {
 		p.Slots += x.Slots

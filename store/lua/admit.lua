@@ -18,8 +18,8 @@ end
 -- an integer would fail after the first write.
 local function counters(key, sweep)
   local have = redis.call('HMGET', key, sweep .. ':cells', sweep .. ':values',
-    sweep .. ':repeated', sweep .. ':disputed')
-  for i = 1, 4 do
+    sweep .. ':repeated', sweep .. ':disputed', sweep .. ':confirmed')
+  for i = 1, 5 do
     if have[i] and not string.match(have[i], '^%-?%d+$') then return false end
   end
   return true

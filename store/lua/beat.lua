@@ -1,9 +1,11 @@
 -- Notes a sign of life with the time of this server.
 --
--- KEYS 1 hash  2 manifest of the run, or absent
+-- KEYS 1 hash  2 manifest of the run, or absent  3 the run's quarantine, with 2
 -- ARGV 1 field  2 start in ms, or 0 for: as noted before by the same sender,
---      else now  3 sender  4 JSON
--- Returns {'ok', state of the run or ''} or {'fenced'}.
+--      else now  3 sender  4 JSON  5 quoted ID
+--      of the worker, with KEYS 3
+-- Returns {'ok', state of the run or ''}, {'fenced'}, or {'quarantined'} when the
+-- sign of life is noted but nothing else is taken from the worker.
 --
 -- The value is "started at sender json". The first beat of a sender begins its
 -- time; the field of another sender is simply taken over.
@@ -24,4 +26,5 @@ if started == '0' then
   end
 end
 redis.call('HSET', KEYS[1], ARGV[1], started .. ' ' .. at .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
+if KEYS[3] and redis.call('HEXISTS', KEYS[3], ARGV[5]) == 1 then return { 'quarantined' } end
 return { 'ok', state }

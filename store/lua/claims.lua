@@ -23,8 +23,10 @@ local function claimsof(key)
 
   -- judge weighs a repeated cell. It returns 'same' (no dispute, equal),
   -- 'opened' (a new dispute), 'disputed' (still open), 'kept' (decided for the
-  -- stored value) or 'replaced' (decided for mine, which is not stored yet).
-  function t.judge(addr, who, stored, mine)
+  -- stored value) or 'replaced' (decided for mine, which is not stored yet); and
+  -- for the last two whether more than half of all votes are for mine. author is
+  -- the quoted ID of who stored the cell, or nil: it has no second vote for it.
+  function t.judge(addr, who, stored, mine, author)
     load()
     local c = claims[addr]
     if not c then
@@ -33,12 +35,39 @@ local function claimsof(key)
       return 'opened'
     end
     c[who] = mine
-    local votes = { [stored] = 1 }
-    for _, v in pairs(c) do votes[v] = (votes[v] or 0) + 1 end
+    local votes, all = { [stored] = 1 }, 1
+    for by, v in pairs(c) do
+      if not (author and v == stored and idof(by) == author) then
+        votes[v], all = (votes[v] or 0) + 1, all + 1
+      end
+    end
     for v, k in pairs(votes) do
       if v ~= mine and k >= votes[mine] then return 'disputed' end
     end
-    return mine == stored and 'kept' or 'replaced'
+    return mine == stored and 'kept' or 'replaced', 2 * votes[mine] > all
+  end
+
+  -- losers lists who spoke for another value than mine about an address, as
+  -- {quoted ID, value}. The author is among them only when its value differs from
+  -- mine in both CRC and bytes: what differs in one of them was damaged where it
+  -- is stored.
+  function t.losers(addr, stored, mine, author)
+    local out = {}
+    for by, v in pairs(claims[addr]) do
+      local id = idof(by)
+      if v ~= mine and id then out[#out + 1] = { id, v } end
+    end
+    if author and string.sub(stored, 1, 8) ~= string.sub(mine, 1, 8) and string.sub(stored, 9) ~= string.sub(mine, 9) then
+      out[#out + 1] = { author, stored }
+    end
+    return out
+  end
+
+  -- mate returns the quoted ID of another who claims what who does, or nil.
+  function t.mate(addr, who, mine)
+    for by, v in pairs(claims[addr]) do
+      if by ~= who and v == mine then return idof(by) end
+    end
   end
 
   -- note stores one claim, drop removes all claims about an address.

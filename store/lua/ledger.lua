@@ -8,15 +8,16 @@
 --      7 CRCs, 4 bytes big-endian a cell  8 numbers of n, likewise
 --      9 clipped cells as "k lo hi k lo hi", k from 0; or empty
 --      10 number of n of all cells  11… see the script
--- Returns a refusal of admit, {'corrupt', key}, or
+-- Returns a refusal of admit, {'quarantined'}, {'corrupt', key}, or
 --      {'ok', stored, same, stale, k…} with the k of the disputed cells.
 --
 -- cells is a table of functions: check() reads every key that all or put will
 -- write, so that a wrong type shows before the first write; bytes(k) returns
 -- the bytes of cell k of this commit, stored(k) those in the store; put(k)
 -- writes cell k; all() writes all cells at once; equal(), where it is there,
--- reports whether all stored bytes are those of this commit. sealed is true when the bytes
--- of a cell depend on the plan, so that an older plan's cell is never taken.
+-- reports whether all stored bytes are those of this commit; width, where it is
+-- there, is the bytes of a value. sealed is true when the bytes of a cell depend on
+-- the plan, so that an older plan's cell is never taken.
 --
 -- The writes come in an order in which any number of the first of them does no
 -- harm: bits after all that they vouch for, counters last. A script is written
@@ -27,6 +28,8 @@ local function commit(cells, sealed)
   local stop, rev, plan = admit(KEYS[1], ARGV[1])
   if stop then return stop end
   local sweep, who, chunk = ARGV[1], ARGV[3], ARGV[4]
+  local marks = marksof(sweep)
+  if marks.quarantined(who) then return { 'quarantined' } end
   local first, count = tonumber(ARGV[5]), tonumber(ARGV[6])
   local crcs, sizes = ARGV[7], ARGV[8]
 
@@ -45,6 +48,7 @@ local function commit(cells, sealed)
   for w in string.gmatch(plan, '%S+') do word[#word + 1] = w end
   local crcwant = 16384
   if word[1] == chunk then crcwant = 4 * (tonumber(word[2]) + 1) end
+  marks.reads(chunk, crcwant / 4)
 
   local clip = {}
   for k, lo, hi in string.gmatch(ARGV[9], '(%d+) (%d+) (%d+)') do
@@ -97,6 +101,7 @@ local function commit(cells, sealed)
     for k, extent in pairs(clip) do
       redis.call('HSET', KEYS[5], chunk .. '/' .. string.format('%d', first + k), extent)
     end
+    marks.stored(first, count)
     setbits(mask)
     raise(KEYS[2], sweep .. ':cells', count)
     redis.call('HINCRBY', KEYS[2], sweep .. ':values', ARGV[10])
@@ -108,6 +113,7 @@ local function commit(cells, sealed)
   if complete and rev == ARGV[2] and disputes == 0 and cells.equal and cells.equal()
     and redis.call('GETRANGE', KEYS[4], 4 * first, 4 * (first + count) - 1) == crcs then
     raise(KEYS[2], sweep .. ':repeated', count)
+    if marks.check then raise(KEYS[2], sweep .. ':confirmed', marks.confirmed(first, count)) end
     return { 'ok', 0, count, 0 }
   end
 
@@ -116,7 +122,7 @@ local function commit(cells, sealed)
   for i = 3, #word do planclip[word[i]] = true end
   local claims = claimsof(KEYS[6])
   local function hex(s) return string.format('%02x%02x%02x%02x', string.byte(s, 1, 4)) end
-  local act, same, stale = {}, 0, 0
+  local act, agreed, same, stale = {}, {}, 0, 0
   for k = 0, count - 1 do
     local i = first + k
     local addr = chunk .. '/' .. string.format('%d', i)
@@ -128,16 +134,37 @@ local function commit(cells, sealed)
       local mine = hex(string.sub(crcs, 4 * k + 1, 4 * k + 4)) .. cells.bytes(k)
       local crc = redis.call('GETRANGE', KEYS[4], 4 * i, 4 * i + 3)
       local stored = (#crc == 4 and hex(crc) or '') .. cells.stored(k)
-      local what = claims.judge(addr, who, stored, mine)
+      local author = disputes > 0 and marks.author(i) or nil
+      local what, clear = claims.judge(addr, who, stored, mine, author)
       if what == 'same' then
         same = same + 1
+        if marks.check then agreed[#agreed + 1] = i end
       else
-        act[#act + 1] = { k, addr, what, mine }
+        act[#act + 1] = { k, addr, what, mine, stored, author, clear }
       end
     end
   end
 
-  local stored, new, values, repeated, open = 0, 0, 0, same, 0
+  -- The first value in which two cells differ, from 0, or −1 for records.
+  local function difference(l)
+    local width = cells.width
+    if not width then
+      l.lost, l.won = '-', '-'
+      return -1
+    end
+    local p = 9
+    while p <= #l[3] and string.byte(l[2], p) == string.byte(l[3], p) do p = p + 1 end
+    local v = math.floor((math.min(p, #l[3]) - 9) / width)
+    local function word(s)
+      return (string.gsub(string.sub(s, 9 + v * width, 8 + (v + 1) * width), '.', function(c) return string.format('%02x', string.byte(c)) end))
+    end
+    l.lost, l.won = word(l[2]), word(l[3])
+    if l.lost == '' then l.lost = '-' end
+    return v
+  end
+
+  local stored, new, values, repeated, open, confirmed = 0, 0, 0, same, 0, 0
+  for _, i in ipairs(agreed) do confirmed = confirmed + marks.confirmed(i, 1) end
   local add, disputed = {}, {}
   for _, t in ipairs(act) do
     local k, addr, what, mine = t[1], t[2], t[3], t[4]
@@ -149,6 +176,7 @@ local function commit(cells, sealed)
       stored = stored + 1
     end
     if what == 'new' then
+      marks.stored(i, 1)
       new = new + 1
       local byte = math.floor(i / 8)
       add[byte] = (add[byte] or 0) + 2 ^ (7 - i % 8)
@@ -156,11 +184,22 @@ local function commit(cells, sealed)
       local s1, s2, s3, s4 = string.byte(sizes, 4 * k + 1, 4 * k + 4)
       values = values + ((s1 * 256 + s2) * 256 + s3) * 256 + s4
     elseif what == 'kept' or what == 'replaced' then
+      if what == 'replaced' then
+        confirmed = confirmed + marks.replaced(i, claims.mate(addr, who, mine))
+      else
+        confirmed = confirmed + marks.confirmed(i, 1)
+      end
+      if t[7] then
+        local losers = claims.losers(addr, t[5], mine, t[6])
+        for _, l in ipairs(losers) do l[3] = mine end
+        marks.expel(losers, addr, difference, who)
+      end
       claims.drop(addr)
       open = open - 1
       repeated = repeated + 1
       if what == 'kept' then same = same + 1 end
     else
+      marks.number() -- should its value win, it is known whose it is
       claims.note(addr, who, mine)
       if what == 'opened' then open = open + 1 end
       disputed[#disputed + 1] = k
@@ -171,6 +210,7 @@ local function commit(cells, sealed)
   raise(KEYS[2], sweep .. ':values', values)
   raise(KEYS[2], sweep .. ':repeated', repeated)
   raise(KEYS[2], sweep .. ':disputed', open)
+  raise(KEYS[2], sweep .. ':confirmed', confirmed)
 
   local out = { 'ok', stored, same, stale }
   for _, k in ipairs(disputed) do out[#out + 1] = k end

@@ -1,5 +1,5 @@
 -- Commit of cells of which only a record is kept. Runs after admit.lua,
--- origin.lua, claims.lua and ledger.lua, which say what the first KEYS and ARGV are.
+-- origin.lua, marks.lua, claims.lua and ledger.lua, which say what the first KEYS and ARGV are.
 --
 -- KEYS 7 the chunk's records, a hash: bit → record
 -- ARGV 11… one record a cell; then those of origin.lua

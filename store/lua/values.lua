@@ -1,5 +1,5 @@
 -- Commit of cells whose values are kept. Runs after admit.lua, origin.lua,
--- claims.lua and ledger.lua, which say what the first KEYS and ARGV are.
+-- marks.lua, claims.lua and ledger.lua, which say what the first KEYS and ARGV are.
 --
 -- KEYS 7… the blocks that the cells touch, in order of n
 -- ARGV 11 bytes of a value
@@ -55,6 +55,7 @@ local function pieces(k, f)
 end
 
 return origin()(commit({
+  width = width,
   check = function()
     for b = 1, blocks do
       have[b] = redis.call('STRLEN', KEYS[6 + b])

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/nsweep/nsweep/jobs"
@@ -48,7 +49,13 @@ func testDisputeKept(t *testing.T, s *store.Store) {
 		t.Fatalf("left %+v", d)
 	}
 	f.check(always)
-	f.commit(bad, jobs.Committed{Disputed: []int64{31, 51, 101}}) // a late one opens anew
+	// More than half of the votes were against w2, so it has no further say; what
+	// another one brings later opens anew.
+	if _, err := s.Commit(f.ctx, bad); !errors.Is(err, jobs.ErrQuarantined) {
+		t.Fatalf("a commit of the loser: %v", err)
+	}
+	bad.Worker = "w3"
+	f.commit(bad, jobs.Committed{Disputed: []int64{31, 51, 101}})
 }
 
 func testDisputeReplaced(t *testing.T, s *store.Store) {

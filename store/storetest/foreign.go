@@ -24,6 +24,7 @@ func testForeign(t *testing.T, s *store.Store) {
 	counts := func() error { _, err := s.Counts(f.ctx, id); return err }
 	update := func() error { _, err := s.Update(f.ctx, f.run.Manifest); return err }
 	disputes := func() error { _, err := s.Disputes(f.ctx, id, w); return err }
+	marks := func() error { _, err := s.Marks(f.ctx, id, w); return err }
 	run := func() error { _, err := s.Run(f.ctx, "r"); return err }
 	runs := func() error { _, err := s.Runs(f.ctx); return err }
 
@@ -46,6 +47,12 @@ func testForeign(t *testing.T, s *store.Store) {
 		{"points:s", list, []func() error{commitPoints, readPoints, ledger}},
 		{"points:s", hash, []func() error{readPoints}},
 		{"pcrc:s", list, []func() error{commitPoints, readPoints}},
+		{"by:s:0", list, []func() error{commit, marks}},
+		{"by:s:0", short, []func() error{marks}},
+		{"chk:s:0", list, []func() error{commit, marks}},
+		{"hands", list, []func() error{commit, commitPoints, marks}},
+		{"hands", hash, []func() error{marks}},
+		{"quarantine", list, []func() error{commit, commitPoints}},
 		{"beats", list, []func() error{func() error { _, _, err := s.Beats(f.ctx, id); return err }, func() error { _, err := s.Beat(f.ctx, id, jobs.Beat{Task: "t"}); return err }}},
 		{"beats", hash, []func() error{func() error { _, _, err := s.Beats(f.ctx, id); return err }}},
 		{"failures", hash, []func() error{func() error { _, err := s.Failures(f.ctx, id); return err }}},
