@@ -83,6 +83,7 @@ type lookup[T word] interface {
 type classes struct {
 	narrow *classSolver[uint16]
 	wide   *classSolver[uint32]
+	exact  bool // find the stopping group always
 }
 
 // newClasses returns the solver for values. Its results do not always have the
@@ -96,17 +97,27 @@ func newClasses() *classes {
 
 func newWideSolver(look *wide) *classSolver[uint32] {
 	c := newClassSolver(look, 0, 6, 4)
-	c.late = lateColumns
-	// A group has mergeFirst + 1 long lists. The next group may begin one row
-	// earlier, and so takes three slots before the first one comes back.
-	c.slots = c.mergeFirst + 4
+	c.late, c.shelved = 2, true
 	return c
+}
+
+// tuneWide sets what is best for n. From some millions on the maps of merged
+// rows no longer come from the caches, so that merging pays later, and entering
+// one more late column costs less than it saves.
+func (c *classes) tuneWide(n int) {
+	c.wide.mergeFirst, c.wide.late = 6, 2
+	if n >= 3_000_000 {
+		c.wide.mergeFirst, c.wide.late = 7, 3
+	}
+	if c.exact {
+		c.wide.late = 0
+	}
 }
 
 // newExactClasses returns a solver whose results all have the stopping group.
 func newExactClasses() *classes {
 	c := newClasses()
-	c.wide.late = 0
+	c.exact = true
 	return c
 }
 
@@ -117,6 +128,7 @@ func (c *classes) solve(n int, p *poller) (result, error) {
 			return r, err
 		}
 	}
+	c.tuneWide(n)
 	for {
 		r, err := c.wide.solve(n, p)
 		if !errors.Is(err, errDeep) {
@@ -138,11 +150,11 @@ type classSolver[T word] struct {
 	// from the first full row: the first rows have hardly any equal values, and
 	// a merge costs about as much as two rows.
 	mergeFirst, mergeEvery int
-	// two holds the group in work and the one before it, and shelf, with so many
-	// slots, their long lists.
-	two   [2]group[T]
-	shelf shelf[T]
-	slots int
+	// two holds the group in work and the one before it, and shelf their long
+	// lists if shelved is set.
+	two     [2]group[T]
+	shelf   shelf[T]
+	shelved bool
 	// late is how many columns are left out of the first groups. See late.go,
 	// also for the rest.
 	late   int
@@ -257,14 +269,16 @@ func (c *classSolver[T]) group(s, last, n int, g, before *group[T], p *poller) (
 	if err != nil {
 		return 0, err
 	}
-	if c.shelf.slot == 0 {
-		// The first group with full rows has the most classes.
-		c.shelf.reset(c.slots, count, g.pad)
+	if c.shelved && c.shelf.slot == 0 {
+		// The first group with full rows has the most classes. A group has
+		// mergeFirst + 1 long lists. The next group may begin one row earlier,
+		// and so takes three slots before the first one comes back.
+		c.shelf.reset(c.mergeFirst+4, count, g.pad)
 	}
 	// Room for the lists to the first merge, if they are not on the shelf, and as
 	// a rule for all the others.
 	reserve := 4
-	if c.slots == 0 {
+	if !c.shelved {
 		reserve += min(c.mergeFirst, last-first) + 1
 	}
 	g.reserve(reserve * count)

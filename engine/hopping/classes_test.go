@@ -139,6 +139,22 @@ func TestNarrowMeetsWide(t *testing.T) {
 	}
 }
 
+// TestLateColumnsMeet crosses the border at which another column is left out.
+func TestLateColumnsMeet(t *testing.T) {
+	if raceEnabled {
+		t.Skip("seconds under the race detector")
+	}
+	fast, exact := newClasses(), newExactClasses()
+	for _, n := range []int{2_999_999, 3_000_000, 3_000_001} {
+		if got, want := mustSolve(t, fast, n), mustSolve(t, exact, n); differs(got, want) {
+			t.Errorf("n = %d: %+v with late columns, %+v without", n, got, want)
+		}
+		if late := 2 + n/3_000_000; fast.wide.late != late || exact.wide.late != 0 {
+			t.Errorf("n = %d: %d and %d late columns, want %d and 0", n, fast.wide.late, exact.wide.late, late)
+		}
+	}
+}
+
 // TestClassesKnownValues has values and stopping groups found by an independent
 // program of the table recursion.
 func TestClassesKnownValues(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nsweep/nsweep/engine"
 	"pgregory.net/rapid"
@@ -135,39 +134,6 @@ func TestPiecesOfDearValuesAreSmall(t *testing.T) {
 	}
 	if pieces < 2 {
 		t.Errorf("%.0f ms of work in %d piece", e.Cost(w).Run/1e6, pieces)
-	}
-}
-
-// clocked is a context that notes the longest time between two looks at it.
-type clocked struct {
-	context.Context
-	last    time.Time
-	longest time.Duration
-}
-
-func (c *clocked) Err() error {
-	now := time.Now()
-	c.longest, c.last = max(c.longest, now.Sub(c.last)), now
-	return nil
-}
-
-// TestLooksAtContextOften measures how late a cancellation can be noticed. The
-// longest gaps are a few milliseconds, except where the system has to find tens
-// of megabytes; the limit leaves room for other processes.
-func TestLooksAtContextOften(t *testing.T) {
-	if os.Getenv("NSWEEP_SOAK") == "" {
-		t.Skip("measures time: set NSWEEP_SOAK=1")
-	}
-	for algorithm, n := range map[string]int64{"labels": 20, "grundy": 20, "walk": 28, "table": tableReach, "classes": 20_000_000} {
-		e := New()
-		ctx := &clocked{Context: context.Background(), last: time.Now()}
-		if err := e.Compute(ctx, mustResolve(t, e, engine.Work{Algorithm: algorithm, Lo: n, Hi: n + 1}), discard); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s at n = %d: %v", algorithm, n, ctx.longest)
-		if ctx.longest > 100*time.Millisecond {
-			t.Errorf("%s at n = %d does not look at its context for %v", algorithm, n, ctx.longest)
-		}
 	}
 }
 

@@ -25,7 +25,7 @@ func classesCost(n float64) float64 {
 	case n <= narrowMax:
 		return 300 + n*(5.1+1.5e-5*n)
 	case n <= wideKeep:
-		return n * (9.1 + 1.6*math.Log10(n/1e5))
+		return n * (8.2 + 1.35*math.Log10(n/1e5))
 	default:
 		return n * (26 + 6*math.Log10(n/1e7))
 	}

@@ -1,7 +1,5 @@
 package hopping
 
-import "slices"
-
 // Late columns.
 //
 // Column j is the rows (m, j) of all groups. M(n) needs column 1 at one point
@@ -22,12 +20,10 @@ import "slices"
 // may have been an earlier one: then it is not known.
 
 // lateValues is the number of values of column J+1 at which the columns below
-// are entered.
-const lateValues = 24
-
-// lateColumns is J for large n. Each column saves some five percent of the
-// evaluations, entering costs more with each, and three are no faster than two.
-const lateColumns = 2
+// are entered. Entering costs as much for each of them, and to wait for very few
+// risks to go past the stopping group. J is 2 or 3: each column saves some five
+// percent of the evaluations, and entering costs ten times more with each.
+const lateValues = 8
 
 // kept is the row in column J+1 of one group, if it has that as a full row.
 type kept[T word] struct {
@@ -36,7 +32,12 @@ type kept[T word] struct {
 	// last[k] is the last class that place k of the list stands for. It is empty
 	// when places are classes.
 	last []T
+	// near[i] is the place of class i·nearEvery.
+	near []T
 }
+
+// nearEvery is the distance of the classes whose place is written down.
+const nearEvery = 32
 
 // keep copies row m of g, which is group s, if it is full.
 func (c *classSolver[T]) keep(s, m int, g *group[T]) {
@@ -55,12 +56,21 @@ func (c *classSolver[T]) keep(s, m int, g *group[T]) {
 	}
 	// Maps do not fall, so the last to write an entry is right.
 	k.last = grow(k.last, g.places)
-	for class, id := range g.mem[r.ids:][:g.rows[g.first].n] {
+	ids := g.mem[r.ids:][:g.rows[g.first].n]
+	for class, id := range ids {
 		k.last[id] = T(class)
 	}
+	k.near = grow(k.near, (len(ids)-1)/nearEvery+1)
+	for i := range k.near {
+		k.near[i] = ids[i*nearEvery]
+	}
 	if r.ids2 != none {
-		for id, id2 := range g.mem[r.ids2:][:g.places] { // id2 ≤ id
+		ids2 := g.mem[r.ids2:][:g.places]
+		for id, id2 := range ids2 { // id2 ≤ id
 			k.last[id2] = k.last[id]
+		}
+		for i, id := range k.near {
+			k.near[i] = ids2[id]
 		}
 	}
 	k.last = k.last[:r.n]
@@ -71,7 +81,10 @@ func (k *kept[T]) place(class int) int {
 	if len(k.last) == 0 {
 		return class
 	}
-	at, _ := slices.BinarySearch(k.last, T(class))
+	at := int(k.near[class/nearEvery])
+	for k.last[at] < T(class) { // at most nearEvery times, as no place is without a class
+		at++
+	}
 	return at
 }
 

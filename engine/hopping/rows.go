@@ -154,17 +154,33 @@ func (f *shelf[T]) put(at int) { f.free = append(f.free, at) }
 func compact[T word](list, ids []T) int {
 	ids = ids[:len(list)]
 	last, k := list[0], 0
-	for i, x := range list {
-		// Computed without a branch: whether neighbours are equal is as good
-		// as random.
+	// Computed without a branch: whether neighbours are equal is as good as
+	// random. Places are written behind what is read.
+	i := 1
+	for ; i < len(list); i += 2 {
+		x, y := list[i-1], list[i]
 		step := 0
 		if x != last {
 			step = 1
 		}
-		last = x
 		k += step
 		list[k] = x
+		ids[i-1] = T(k)
+		step = 0
+		if y != x {
+			step = 1
+		}
+		k += step
+		list[k] = y
 		ids[i] = T(k)
+		last = y
+	}
+	if i == len(list) {
+		if list[i-1] != last {
+			k++
+			list[k] = list[i-1]
+		}
+		ids[i-1] = T(k)
 	}
 	return k + 1
 }

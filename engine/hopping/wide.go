@@ -197,29 +197,22 @@ func (l *wide) bias(s, m int) uint32 { return uint32(l.below - (s - m)) }
 func (l *wide) firstRow(list []uint32, lo, hi, s, m, n int) {
 	half := 1<<(m-1) - 1
 	p, q := rowSum(s, m-1), rowSum(s-1, m-1)
-	us, ut := uint32(s), uint32(s-1)
-	g := l.group(s - 1)
-	// See narrow.firstRow. x is the biased slack after σ_j.
-	slide := uint32(n - p - (s - m + 1) + l.below)
-	edge := uint32(q + l.below)
+	// See narrow.firstRow. With the bias, class c has x = P_{c+1} + slide after
+	// σ_j, and resets while that is below q + below.
+	slide := n - p - (s - m + 1) + l.below
 	top := uint32(n-q) + l.bias(s, m)
-	c, until := uint32(lo), uint32(min(half, hi))
-	for ; c < until; c++ {
-		x := l.endOf(us, c) + slide
-		if x >= edge {
-			break
-		}
-		list[c] = top + l.endOf(ut, (g.cell[x>>g.shift]+x)>>g.shift)
+	until := max(min(half, hi), lo)
+	split := until
+	if v := q + l.below - slide; v <= l.start(s, until) {
+		split = max(l.search(s, v)-1, lo)
 	}
-	for back := slide - edge + l.bias(s, m); c < until; c++ {
-		list[c] = l.endOf(us, c) + back
-	}
-	if int(c) < hi {
-		tail := list[c:hi]
-		i := c - uint32(half)
-		for k, w := range l.weights[i:][:len(tail)] {
-			tail[k] = top + ut*(i+uint32(k)) - w
-		}
+	g := l.group(s - 1)
+	wideFirst(list[lo:split], l.weights[lo+1:], uint32(s), uint32(s*(lo+1)+slide), g.cell, g.shift,
+		l.weights[1:], uint32(s-1), top+uint32(s-1))
+	wideLine(list[split:until], l.weights[split+1:], uint32(s), uint32(s*(split+1)+slide-q-l.below)+l.bias(s, m))
+	if until < hi {
+		i := until - half
+		wideLine(list[until:hi], l.weights[i:], uint32(s-1), top+uint32((s-1)*i))
 	}
 }
 
@@ -276,30 +269,6 @@ func (l *wide) closed(out, xs []uint32, s, m, n int) {
 		} else {
 			out[i] = top + l.endOf(us, (g.cell[x>>g.shift]+x)>>g.shift)
 		}
-	}
-}
-
-func wideApply(out, xs, cell []uint32, h uint, list []uint32) {
-	h &= 31 // tells the compiler that the shift needs no check
-	out = out[:len(xs)]
-	for i, x := range xs {
-		out[i] = list[(cell[x>>h]+x)>>h]
-	}
-}
-
-func wideApply1(out, xs, cell []uint32, h uint, ids, list []uint32) {
-	h &= 31
-	out = out[:len(xs)]
-	for i, x := range xs {
-		out[i] = list[ids[(cell[x>>h]+x)>>h]]
-	}
-}
-
-func wideApply2(out, xs, cell []uint32, h uint, ids, ids2, list []uint32) {
-	h &= 31
-	out = out[:len(xs)]
-	for i, x := range xs {
-		out[i] = list[ids2[ids[(cell[x>>h]+x)>>h]]]
 	}
 }
 
