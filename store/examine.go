@@ -83,6 +83,16 @@ func (s *Store) Reach(ctx context.Context) error {
 	return nil
 }
 
+// MayWrite makes sure that this user may change runs, by removing one that cannot
+// be there. Without that right a scheduler would take every refusal for a Redis
+// that is away for a while. Errors are those of [Store.Reach].
+func (s *Store) MayWrite(ctx context.Context) error {
+	if err := s.client.HDel(ctx, keyRuns, "").Err(); err != nil {
+		return s.classify(ctx, err)
+	}
+	return nil
+}
+
 // Latency returns the median round trip of so many pings, at least one.
 func (s *Store) Latency(ctx context.Context, pings int) (time.Duration, error) {
 	times := make([]time.Duration, 0, max(pings, 1))

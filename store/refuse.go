@@ -70,6 +70,27 @@ func (s *Store) classify(ctx context.Context, err error) error {
 	return unfit
 }
 
+// Explain turns the refusal of a command for which a user has no right into an
+// *UnfitError of one line. Other errors it returns as they are. A user may be
+// let in, which is all that Open asks for, and still lack the right to write.
+func Explain(err error) error {
+	var answer redis.Error
+	if err == nil || !errors.As(err, &answer) || !forbidden(answer.Error()) {
+		return err
+	}
+	// Redis names the script by its hash, which tells nobody anything.
+	text, _, _ := strings.Cut(oneLine(err), " script: ")
+	return &UnfitError{Store: "Redis", Problem: notAllowed + text}
+}
+
+const notAllowed = "does not let this user do what is needed: "
+
+// forbidden says whether an answer is about rights, of a command or of one inside
+// a script.
+func forbidden(text string) bool {
+	return strings.HasPrefix(text, "NOPERM") || strings.Contains(text, "The user executing the script can't ")
+}
+
 // problem explains what a server answers instead of what it was asked for.
 func (a approach) problem(text string) string {
 	switch {
@@ -77,8 +98,8 @@ func (a approach) problem(text string) string {
 		return "asks for a password: set NSWEEP_REDIS_PASSWORD or redis.password_file"
 	case wrongPassword(text):
 		return "refuses the user name or password"
-	case strings.HasPrefix(text, "NOPERM"):
-		return "does not let this user do what is needed: " + text
+	case forbidden(text):
+		return notAllowed + text
 	case strings.Contains(text, "DB index is out of range"):
 		return fmt.Sprintf("has no database %d: use a number below its setting databases", a.db)
 	}

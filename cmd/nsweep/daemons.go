@@ -46,6 +46,9 @@ func (a *app) serveScheduler(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := st.MayWrite(ctx); err != nil {
+		return err
+	}
 	me := self(0)
 	var have sums
 	svc := a.newService(st, me.ID, scheduler.NewModel(a.reg, a.calibrate(a.reg.Names()...)), &have, nil)
@@ -117,6 +120,9 @@ func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := st.MayWrite(ctx); err != nil {
+		return err
+	}
 	m := web.NewMetrics()
 	w, srv := a.newWorker(st, me, l.drain, m)
 	fmt.Fprintf(a.err, "worker %s with %d slots on %s\n", me.ID, me.Slots, st.where)

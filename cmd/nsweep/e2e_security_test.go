@@ -2,121 +2,191 @@ package main
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
-
-	"github.com/nsweep/nsweep/internal/redistest"
-	"github.com/nsweep/nsweep/store"
 )
 
-var aclLine = regexp.MustCompile("(?m)^user nsweep (on >PASSWORD .*)$")
+// secrets are what must show nowhere, by what they are.
+type secrets map[string]string
 
-// refusedRightly matches what Redis may refuse this user, in its log of refusals.
-var refusedRightly = regexp.MustCompile(`\breason[ :]auth\b|\bobject[ :]config\|get\b`)
-
-// documentedACL returns the rights that docs/SECURITY.md gives the user, with a
-// password.
-func documentedACL(t *testing.T, password string) []string {
+// absent looks for every secret in a text.
+func (s secrets) absent(t *testing.T, where, text string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/SECURITY.md")
-	if err != nil {
-		t.Fatal(err)
+	for what, secret := range s {
+		if i := strings.Index(text, secret); i >= 0 {
+			t.Errorf("the %s is in %s: …%s…", what, where, text[max(0, i-80):min(len(text), i+80)])
+		}
 	}
-	m := aclLine.FindSubmatch(text)
-	if m == nil {
-		t.Fatal("docs/SECURITY.md has no line for the user nsweep")
-	}
-	return strings.Fields(strings.Replace(string(m[1]), "PASSWORD", password, 1))
 }
 
-// TestFewRightsNoSecrets does a whole job as the user that the documents
-// describe. Redis refuses it nothing, and the password shows nowhere: not in what
-// the processes say, not on their command lines, not in files, not in Redis.
-func TestFewRightsNoSecrets(t *testing.T) {
-	t.Parallel()
-	const planted = "xK7-planted-Qz93"
-	args := append([]string{"--user", "nsweep"}, documentedACL(t, planted)...)
-	args = append(args, "--user", "admin", "on", ">other", "~*", "&*", "+@all", "--user", "default", "off")
-	srv := redistest.Start(t, args...)
-	dir, secret := t.TempDir(), t.TempDir()
-	write(t, dir, "toy.yaml", toyYAML)
-	write(t, secret, "password", planted+"\n")
-	env := func(more ...string) []string {
-		return append([]string{"NSWEEP_REDIS_URL=" + srv.URL(), "NSWEEP_REDIS_USERNAME=nsweep", "NSWEEP_TEST_SPEEDUP=10"}, more...)
-	}
-	byVariable := env("NSWEEP_REDIS_PASSWORD=" + planted)
-	byFile := env("NSWEEP_REDIS_PASSWORD_FILE=" + filepath.Join(secret, "password"))
-	byURL := []string{"NSWEEP_REDIS_URL=redis://nsweep:" + planted + "@" + srv.Addr() + "/0", "NSWEEP_TEST_SPEEDUP=10"}
-
-	var said strings.Builder
-	scheduler := cli(t, dir, byVariable, "scheduler", "-vv")
-	worker := cli(t, dir, byFile, "worker", "-vv")
-	do := func(code int, env []string, args ...string) {
-		t.Helper()
-		out, errs := call(t, dir, env, code, args...)
-		fmt.Fprintln(&said, out, errs)
-	}
-	do(codeDone, byURL, "submit", "toy.yaml", "--wait", "-vv")
-	for _, p := range []*proc{scheduler, worker} {
-		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.cmd.Process.Pid))
-		if err == nil {
-			said.Write(line)
-		}
-	}
-	do(codeDone, byURL, "status", "toy")
-	do(codeDone, byFile, "verify", "toy", "-vv")
-	do(codeDone, byFile, "get", "toy", "toy", "1..10")
-	do(codeUnreachable, env("NSWEEP_REDIS_PASSWORD="+planted+"x"), "runs", "-vv")
-	do(codeUnreachable, []string{"NSWEEP_REDIS_URL=redis://nsweep:" + planted + "@127.0.0.1:1/0"}, "runs", "-vv")
-
-	ctx := context.Background()
-	st, err := store.Open(ctx, store.Options{Addrs: []string{srv.Addr()}, Username: "admin", Password: "other"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused, err := st.Client().Do(ctx, "ACL", "LOG").Slice()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range refused {
-		// A wrong password was tried above, and the settings of Redis are asked for
-		// but may be withheld.
-		if s := fmt.Sprint(r); !refusedRightly.MatchString(s) {
-			t.Errorf("Redis refused: %s", s)
-		}
-	}
-	st.Close()
-	do(codeDone, byFile, "delete", "toy", "--yes")
-	for _, p := range []*proc{scheduler, worker} {
-		p.cmd.Process.Signal(os.Interrupt)
-		if code := p.wait(); code != codeDone {
-			t.Errorf("exit code %d: %s", code, p.err.String())
-		}
-		said.WriteString(p.out.String() + p.err.String())
-	}
-	if strings.Contains(said.String(), planted) {
-		t.Errorf("the password shows in\n%s", said.String())
-	}
-	srv.Stop() // everything is in its files now
-	for _, root := range []string{dir, srv.Dir()} {
+// absentBelow looks for them in every file below the folders, and returns how many
+// files it has read.
+func (s secrets) absentBelow(t *testing.T, roots ...string) (files int) {
+	t.Helper()
+	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
 			text, err := os.ReadFile(path)
-			if bytes.Contains(text, []byte(planted)) {
-				t.Errorf("the password is in %s", path)
-			}
+			s.absent(t, path, string(text))
+			files++
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// TestNoSecrets does a whole job with every secret that there is, given in every
+// way. None shows: not in what the processes say however much they are asked to,
+// not on their command lines, not on the page or in messages, not in files, not in
+// Redis.
+func TestNoSecrets(t *testing.T) {
+	t.Parallel()
+	hidden := secrets{"password": "xK7-planted-Qz93", "reader's password": "r3ader-planted-Lw5", "signing key": "n0tify-planted-Vb8", "token": "t0ken-planted-Mc2-0123"}
+	var mu sync.Mutex
+	var told strings.Builder
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		head, err2 := json.Marshal(r.Header)
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(&told, "%s %s %v %v\n", head, body, err, err2)
+	}))
+	defer hook.Close()
+	srv, admin := lockedRedis(t, hidden["password"], hidden["reader's password"])
+	dir, private := t.TempDir(), t.TempDir()
+	write(t, private, "password", hidden["password"]+"\n")
+	write(t, private, "token", hidden["token"]+"\n")
+	// A password in an experiment is the user's own doing, but goes no further.
+	write(t, private, "toy.yaml", "notify: {url: \""+hook.URL+"\", on: [complete]}\nredis: {url: \"redis://nsweep:"+hidden["password"]+"@"+srv.Addr()+"/0\"}\n"+toyYAML[1:])
+	env := func(user string, more ...string) []string {
+		return append(more, "NSWEEP_REDIS_URL="+srv.URL(), "NSWEEP_REDIS_USERNAME="+user, "NSWEEP_TEST_SPEEDUP=10")
+	}
+	byVariable := env("nsweep", "NSWEEP_REDIS_PASSWORD="+hidden["password"], "NSWEEP_NOTIFY_SECRET="+hidden["signing key"])
+	byFile := env("nsweep", "NSWEEP_REDIS_PASSWORD_FILE="+filepath.Join(private, "password"))
+	byURL := []string{"NSWEEP_REDIS_URL=redis://nsweep:" + hidden["password"] + "@" + srv.Addr() + "/0", "NSWEEP_TEST_SPEEDUP=10"}
+	reader := env("nsweep-reader", "NSWEEP_REDIS_PASSWORD="+hidden["reader's password"])
+
+	running := []*proc{
+		cli(t, dir, byVariable, "scheduler", "-vv"),
+		// Slow enough for the scheduler to see the run before it ends, and tell of it.
+		cli(t, dir, append(byFile, "NSWEEP_TOY_PER_CELL=100ms"), "worker", "--concurrency", "2", "-vv"),
+		cli(t, dir, reader, "serve", "--listen", "127.0.0.1:0", "--read-only", "--token-file", filepath.Join(private, "token"), "-vv"),
+	}
+	do := func(code int, env []string, args ...string) {
+		t.Helper()
+		out, errs := call(t, dir, env, code, append(args, "-vv")...)
+		hidden.absent(t, fmt.Sprint(args), out+errs)
+	}
+	fast := []string{"NSWEEP_TEST_SPEEDUP=10"}
+	submit := cli(t, dir, fast, "submit", filepath.Join(private, "toy.yaml"), "--wait", "-vv")
+	until(t, "values", func() bool { return cli(t, dir, byURL, "get", "toy", "toy", "1").wait() == codeDone })
+	for _, p := range append(running, submit) {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.cmd.Process.Pid))
+		if err == nil { // submit may have ended
+			hidden.absent(t, "a command line", string(line))
+		}
+	}
+	if code := submit.wait(); code != codeDone {
+		t.Fatalf("exit code %d: %s", code, submit.err.String())
+	}
+	hidden.absent(t, "submit", submit.out.String()+submit.err.String())
+	for _, path := range []string{"", "run/toy", "metrics"} {
+		hidden.absent(t, "page "+path, viewPage(t, running[2], path, hidden["token"], "toy"))
+	}
+	do(codeDone, byURL, "status", "toy", "--json")
+	do(codeDone, byFile, "verify", "toy")
+	do(codeDone, reader, "export", "toy", "toy", "--bundle", "bundle")
+	do(codeDone, byURL, "doctor", filepath.Join(private, "toy.yaml"))
+	do(codeDone, fast, "plan", filepath.Join(private, "toy.yaml"))
+	// Errors, which are where secrets tend to show.
+	do(codeUnreachable, env("nsweep", "NSWEEP_REDIS_PASSWORD="+hidden["password"]+"x"), "runs")
+	do(codeUnreachable, []string{"NSWEEP_REDIS_URL=redis://nsweep:" + hidden["password"] + "@127.0.0.1:1/0"}, "runs")
+	do(codeUnreachable, []string{"NSWEEP_REDIS_URL=redis-sentinel://nsweep:" + hidden["password"] + "@127.0.0.1:1,127.0.0.1:2?master=m", "NSWEEP_REDIS_SENTINEL_PASSWORD=" + hidden["signing key"]}, "doctor")
+	do(codeUsage, []string{"NSWEEP_REDIS_URL=redis://nsweep:" + hidden["password"] + "@127.0.0.1:x"}, "runs")
+	do(codeUsage, append(byFile, "NSWEEP_REDIS_PASSWORD="+hidden["password"]+"x"), "runs")
+
+	until(t, "the message", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return told.Len() > 0
+	})
+	hidden.absent(t, "a message", told.String())
+	for _, p := range running {
+		p.cmd.Process.Signal(os.Interrupt)
+		if code := p.wait(); code != codeDone {
+			t.Errorf("exit code %d: %s", code, p.err.String())
+		}
+		hidden.absent(t, fmt.Sprint(p.cmd.Args[1:]), p.out.String()+p.err.String())
+	}
+	// What Redis has now, and, in its file, all that it ever had.
+	ctx := ctxFor(t)
+	keys, err := admin.Keys(ctx, "*").Result()
+	if err != nil || len(keys) < 5 {
+		t.Fatalf("keys %q, %v", keys, err)
+	}
+	for _, k := range keys {
+		value, err := admin.Dump(ctx, k).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden.absent(t, "key "+k, k+value)
+	}
+	srv.Stop()
+	if n := hidden.absentBelow(t, dir, srv.Dir()); n < 5 {
+		t.Errorf("only %d files were read", n)
+	}
+	if !findsPlanted(t, srv.Dir(), hook.URL) {
+		t.Error("Redis' file does not even hold what it should: nothing was looked at")
+	}
+}
+
+// findsPlanted reports whether a text is in a file below the folder.
+func findsPlanted(t *testing.T, root, text string) (found bool) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		found = found || bytes.Contains(b, []byte(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestUnitsHoldNoSecret: the examples of unit files take the address of Redis, and
+// what else is private, from a file.
+func TestUnitsHoldNoSecret(t *testing.T) {
+	secret := regexp.MustCompile(`(?i)(password|secret|token)\s*=|--redis|://[^/\s]*@`)
+	files, err := filepath.Glob(unitDir + "/*.service")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("units %v, %v", files, err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := secret.Find(text); m != nil || !bytes.Contains(text, []byte("EnvironmentFile=")) {
+			t.Errorf("%s: %q, or no EnvironmentFile", f, m)
 		}
 	}
 }

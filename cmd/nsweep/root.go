@@ -17,6 +17,7 @@ import (
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/engine/bezout"
 	"github.com/nsweep/nsweep/engine/hopping"
+	"github.com/nsweep/nsweep/store"
 )
 
 // streams are where a command reads and writes.
@@ -66,7 +67,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	err := root.ExecuteContext(ctx)
+	err := store.Explain(root.ExecuteContext(ctx))
 	showError(s.err, err)
 	return exitCode(err)
 }
