@@ -54,7 +54,9 @@ func testRuns(t *testing.T, s *store.Store) {
 	for what, harm := range map[string]func() error{
 		"no JSON":   func() error { return s.Client().HSet(ctx, bad, "manifest", "{").Err() },
 		"no number": func() error { return s.Client().HSet(ctx, bad, "rev", "x").Err() },
-		"no hash":   func() error { return errors.Join(s.Client().Del(ctx, bad).Err(), s.Client().Set(ctx, bad, "x", 0).Err()) },
+		"no hash": func() error {
+			return errors.Join(s.Client().Del(ctx, bad).Err(), s.Client().Set(ctx, bad, "x", 0).Err())
+		},
 	} {
 		fields, err := s.Client().HGetAll(ctx, bad).Result()
 		if err := errors.Join(err, harm()); err != nil {
