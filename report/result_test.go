@@ -128,6 +128,18 @@ func TestWriteJSON(t *testing.T) {
 	}
 }
 
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ms", 1500 * time.Millisecond: "1.5 s", 9949 * time.Millisecond: "9.9 s", 9950 * time.Millisecond: "10 s", 59 * time.Second: "59 s",
+		90*time.Second + 600*time.Millisecond: "1 min 31 s", 48 * time.Hour: "48 h 00 min", 60 * time.Hour: "2.5 days", 90 * time.Minute: "1 h 30 min", 1 << 62: "centuries",
+		730 * 24 * time.Hour: "730.0 days", 800 * 24 * time.Hour: "2 years", 36501 * 24 * time.Hour: "centuries",
+	} {
+		if got := Span(d); got != want {
+			t.Errorf("Span(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
+
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.00 s", 9990 * time.Millisecond: "9.99 s", 59 * time.Second: "59.0 s",

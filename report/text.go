@@ -49,6 +49,28 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %02d min", m/60, m%60)
 }
 
+// Span writes a time that is planned, estimated or allowed, with about two digits
+// below a minute, as [Duration] does above, and in days, years or centuries beyond
+// two of the unit before: "1.5 s", "10 s", "2 h 03 min", "2.5 days".
+func Span(d time.Duration) string {
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	switch {
+	case d > 100*year:
+		return "centuries"
+	case d > 2*year:
+		return fmt.Sprintf("%.0f years", d.Hours()/24/365)
+	case d > 2*day:
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	case d >= time.Minute:
+		return Duration(d.Round(time.Second))
+	case d >= 9950*time.Millisecond:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d >= time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return Duration(d)
+}
+
 // plural writes "1 checkpoint", "2 checkpoints".
 func plural(n int, what string) string {
 	if n == 1 {

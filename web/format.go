@@ -85,23 +85,6 @@ func rate(r float64) string {
 	return group(int64(math.Round(r)))
 }
 
-// span writes a time for people: as the reports do, in days beyond two.
-func spanText(d time.Duration) string {
-	switch {
-	case d > 100*365*24*time.Hour:
-		return "centuries"
-	case d > 2*365*24*time.Hour:
-		return fmt.Sprintf("%.0f years", d.Hours()/24/365)
-	case d > 48*time.Hour:
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	case d >= time.Minute:
-		return report.Duration(d.Round(time.Second))
-	case d > 10*time.Second:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	return report.Duration(d)
-}
-
 // left writes an estimate: one time where both views agree within a fifth, else
 // both.
 func (l Left) String() string {
@@ -115,7 +98,7 @@ func (l Left) String() string {
 	case l.Most < 2*time.Second:
 		return "a moment"
 	}
-	a, b := spanText(rough(l.Least)), spanText(rough(l.Most))
+	a, b := report.Span(rough(l.Least)), report.Span(rough(l.Most))
 	if l.Least > l.Most*4/5 || a == b {
 		return "about " + b
 	}

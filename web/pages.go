@@ -17,6 +17,7 @@ import (
 
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 //go:embed pages assets
@@ -30,7 +31,7 @@ type pages struct {
 }
 
 var functions = template.FuncMap{
-	"group": group, "digits": digits, "percent": percent, "width": width, "rate": rate, "span": spanText,
+	"group": group, "digits": digits, "percent": percent, "width": width, "rate": rate, "span": report.Span,
 	"plural": plural, "letter": letter, "sumName": sumName, "checkName": checkName, "firstLine": firstLine, "short": short,
 	"spark": sparkline, "describe": describe, "title": title, "int": func(n aggregator.Int) int64 { return int64(n) },
 	"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

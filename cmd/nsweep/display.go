@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 	"github.com/nsweep/nsweep/scheduler"
 )
 
@@ -85,9 +86,9 @@ func describe(s scheduler.SweepProgress, rate float64, left time.Duration) strin
 	switch {
 	case sweepEnded(s):
 	case rate == 0:
-		t += fmt.Sprintf("  about %s of work", duration(left))
+		t += fmt.Sprintf("  about %s of work", report.Span(left))
 	default:
-		t += fmt.Sprintf("  %s n/s  %s left", group(int64(rate)), duration(left))
+		t += fmt.Sprintf("  %s n/s  %s left", group(int64(rate)), report.Span(left))
 	}
 	return t
 }
@@ -202,25 +203,6 @@ func group(n int64) string {
 		s = s[:len(s)-3]
 	}
 	return strings.Join(append([]string{s}, parts...), ",")
-}
-
-// duration writes a time in two units at most.
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	case d < 100*365*24*time.Hour:
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	}
-	return "centuries"
 }
 
 // storeProgress makes a snapshot from the store's counters alone, for a run

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsweep/nsweep/config"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 	"github.com/nsweep/nsweep/store"
 )
 
@@ -155,7 +156,7 @@ func (a *app) examineMachine(ctx context.Context, h *health) {
 		case err != nil:
 			h.say("engine", store.Unfit, "%s computes wrong values here: %v", name, err)
 		default:
-			h.say("engine", store.Fit, "%s computes known values right (%s)", name, duration(time.Since(begin)))
+			h.say("engine", store.Fit, "%s computes known values right (%s)", name, report.Span(time.Since(begin)))
 		}
 	}
 }
@@ -250,14 +251,14 @@ func judgeClock(off time.Duration) diagnosis {
 	if off < 0 {
 		way = "behind"
 	}
-	out.Text = fmt.Sprintf("this machine is %s %s Redis", duration(off.Abs()), way)
+	out.Text = fmt.Sprintf("this machine is %s %s Redis", report.Span(off.Abs()), way)
 	switch {
 	case off.Abs() > clockFar:
 		out.Verdict = store.Unfit
-		out.Text += fmt.Sprintf(", at most %s is allowed: set its clock (NTP)", duration(clockFar))
+		out.Text += fmt.Sprintf(", at most %s is allowed: set its clock (NTP)", report.Span(clockFar))
 	case off.Abs() > clockOff:
 		out.Verdict = store.Warning
-		out.Text += ": set its clock (NTP) before it is refused at " + duration(clockFar)
+		out.Text += ": set its clock (NTP) before it is refused at " + report.Span(clockFar)
 	}
 	return out
 }

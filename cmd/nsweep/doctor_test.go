@@ -24,7 +24,7 @@ func TestJudgeLink(t *testing.T) {
 		{judgeClock(2001 * time.Millisecond), store.Warning, "2.0 s ahead of Redis"},
 		{judgeClock(-9 * time.Second), store.Warning, "refused at 10 s"},
 		{judgeClock(11 * time.Second), store.Unfit, "11 s ahead of Redis, at most 10 s is allowed"},
-		{judgeClock(-24 * time.Hour), store.Unfit, "24 h 0 min behind Redis"},
+		{judgeClock(-24 * time.Hour), store.Unfit, "24 h 00 min behind Redis"},
 		{judgeLatency(80*time.Microsecond, 21), store.Fit, "0.08 ms, the median of 21 pings"},
 		{judgeLatency(slowLink, 5), store.Fit, "20.00 ms"},
 		{judgeLatency(50*time.Millisecond, 5), store.Warning, "50.00 ms"},

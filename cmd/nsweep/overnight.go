@@ -10,6 +10,8 @@ import (
 	_ "time/tzdata" // so that TZ names zones where no zone files are installed
 
 	"github.com/spf13/cobra"
+
+	"github.com/nsweep/nsweep/report"
 )
 
 // curfew is when a process is to stop by itself.
@@ -166,6 +168,6 @@ func (c timeOfDay) on(y int, m time.Month, d int, loc *time.Location) []time.Tim
 // announceEnd says when a process will stop, so that a wrong zone shows.
 func (a *app) announceEnd(at time.Time) {
 	if !at.IsZero() {
-		fmt.Fprintf(a.err, "stops at %s, in %s\n", at.Format("2006-01-02 15:04:05 -07:00 MST"), duration(time.Until(at).Round(time.Second)))
+		fmt.Fprintf(a.err, "stops at %s, in %s\n", at.Format("2006-01-02 15:04:05 -07:00 MST"), report.Span(time.Until(at).Round(time.Second)))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nsweep/nsweep/report"
 	"github.com/nsweep/nsweep/scheduler"
 )
 
@@ -102,7 +103,7 @@ func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON 
 	fmt.Fprintf(a.out, "experiment %s with %d slots\n", e.Name, n)
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "sweep\tn\tvalues\tcells\ttasks\tone core\ttime\ttask\tRedis")
-	sec := func(x float64) string { return duration(time.Duration(min(x, 9e9) * 1e9)) }
+	sec := func(x float64) string { return report.Span(time.Duration(min(x, 9e9) * 1e9)) }
 	for _, r := range append(rows, sum) {
 		task := sec(r.Shortest) + " to " + sec(r.Longest)
 		if r.Sweep == "all" {

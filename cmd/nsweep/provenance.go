@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 // reportTasks is how many tasks "report --json" lists one by one; "status
@@ -137,7 +138,7 @@ func (s runStatus) tasks(ctx context.Context, out io.Writer, st *opened, id jobs
 			fmt.Fprintf(out, "\nsweep %s, stored by %s\n", sweep, describeWorker(o.Worker))
 			fmt.Fprintln(w, "  n\tattempt\talgorithm\tstarted\ttook")
 		}
-		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", o.N(), o.Attempt, o.Algorithm, momentText(o.StartedMs), duration(o.Took))
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", o.N(), o.Attempt, o.Algorithm, momentText(o.StartedMs), report.Duration(o.Took))
 		if rows++; rows%page == 0 {
 			return w.Flush()
 		}
