@@ -93,7 +93,7 @@ func TestProgress(t *testing.T) {
 	if raceEnabled {
 		many = 300
 	}
-	for _, w := range []engine.Work{{Lo: 1, Hi: many}, {Lo: 1_000_000, Hi: 1_000_002}} {
+	for _, w := range []engine.Work{{Lo: 1, Hi: many}, {Lo: 1_500_000, Hi: 1_500_002}} {
 		if raceEnabled && w.Lo > 1 {
 			continue
 		}
