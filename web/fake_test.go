@@ -42,6 +42,7 @@ type fakeRun struct {
 	disputes  map[string][]jobs.Dispute
 	leader    string
 	damaged   map[int64]bool // cells with a wrong CRC
+	confirmed int            // of the first cells
 	illegible error
 }
 
@@ -191,7 +192,7 @@ func (f *fakeStore) Counts(ctx context.Context, id jobs.RunID) (map[string]jobs.
 	}
 	out := map[string]jobs.Counts{}
 	for _, s := range r.Sweeps {
-		c := jobs.Counts{Cells: int64(len(r.done[s.Name]) + len(r.points[s.Name])), Disputed: int64(len(r.disputes[s.Name]))}
+		c := jobs.Counts{Cells: int64(len(r.done[s.Name]) + len(r.points[s.Name])), Disputed: int64(len(r.disputes[s.Name])), Confirmed: int64(r.confirmed)}
 		c.Values = int64(len(r.points[s.Name]))
 		for i := range r.done[s.Name] {
 			cell, _ := s.Cell(i)

@@ -119,8 +119,11 @@ type SweepView struct {
 	Values   int64
 	Total    int64
 	Repeated int64
-	Share    float64
-	Cells    CellCounts
+	// Confirmed counts cells that a second computation confirmed, ToConfirm those
+	// for which the run asks for one.
+	Confirmed, ToConfirm int64
+	Share                float64
+	Cells                CellCounts
 	// Result is what is summed up so far. Trouble says why that does not go
 	// on, Summing that it has not yet caught up with what was finished when this
 	// process first looked.
@@ -141,6 +144,8 @@ type TaskView struct {
 	Count   int64
 	Attempt int
 	Deaths  int
+	// Check says that it confirms what is stored; Count is then 0.
+	Check bool
 	// Waiting says that no worker has it; the rest is then zero.
 	Waiting  bool
 	Worker   string

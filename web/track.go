@@ -56,13 +56,14 @@ type sweepTrack struct {
 	before   int64       // values finished without a gap when the ledger was first read
 	disputes []jobs.Dispute
 	times    []timed
+	verify   int64 // cells and points that a second computation must confirm
 	view     *SweepView
 }
 
 func newTracker(run jobs.Run, c costs) *tracker {
 	t := &tracker{run: run, flows: map[string]*flow{}}
 	for _, s := range run.Sweeps {
-		t.sweeps = append(t.sweeps, &sweepTrack{Sweep: s, layout: newLayout(s), symbol: c.symbol(s), whole: c.whole(s), empty: unfolded(run.ID, s)})
+		t.sweeps = append(t.sweeps, &sweepTrack{Sweep: s, layout: newLayout(s), symbol: c.symbol(s), whole: c.whole(s), empty: unfolded(run.ID, s), verify: s.CheckCount(run.Verify)})
 	}
 	t.adopt(run)
 	return t
@@ -77,6 +78,11 @@ func (t *tracker) adopt(run jobs.Run) {
 		t.result = nil
 		if r, err := aggregator.Decode(run.Result); err == nil && r.Rev == run.Rev {
 			t.result = &r
+		}
+	}
+	if run.Verify != t.run.Verify {
+		for _, s := range t.sweeps {
+			s.verify = s.CheckCount(run.Verify)
 		}
 	}
 	t.run = run
@@ -145,7 +151,7 @@ func (t *tracker) readSweep(ctx context.Context, o *Options, s *sweepTrack, now 
 		if s.ledger, err = o.Store.Ledger(ctx, t.run.ID, s.Sweep); err != nil {
 			return err
 		}
-		if o.Verified != nil {
+		if s.verified = nil; o.Verified != nil && c.Confirmed > 0 {
 			if s.verified, err = o.Verified(ctx, t.run.ID, s.Sweep); err != nil {
 				return err
 			}
@@ -168,7 +174,10 @@ func taskViews(tasks []jobs.Task, beats []jobs.Beat, clock time.Time) []TaskView
 	}
 	var out []TaskView
 	for _, k := range tasks {
-		v := TaskView{ID: k.ID(), Sweep: k.Sweep, Lo: k.Lo, Hi: k.Hi, Points: k.Points, Count: k.Count(), Attempt: k.Attempt, Deaths: k.Deaths}
+		v := TaskView{ID: k.ID(), Sweep: k.Sweep, Lo: k.Lo, Hi: k.Hi, Points: k.Points, Count: k.Count(), Attempt: k.Attempt, Deaths: k.Deaths, Check: k.Check > 0}
+		if v.Check {
+			v.Count = 0 // it adds no values
+		}
 		b, ok := byID[v.ID]
 		switch {
 		case ok && b.Ended:
@@ -250,8 +259,8 @@ func (t *tracker) follow(before []TaskView, beats []jobs.Beat, clock, now time.T
 
 func (t *tracker) timed(k TaskView, d time.Duration) {
 	s := t.sweep(k.Sweep)
-	if s == nil || d <= 0 {
-		return
+	if s == nil || d <= 0 || k.Check {
+		return // a check computes a part of its cells, perhaps in another way
 	}
 	for _, sp := range s.layout.spans(k.Lo, k.Hi, k.Points) {
 		share := float64(sp.to-sp.from) / float64(max(1, len(k.Points)))
@@ -277,6 +286,10 @@ func (t *tracker) sweep(name string) *sweepTrack {
 
 // describe names a task's cells for people.
 func describe(k TaskView) string {
+	if k.Check {
+		k.Check = false
+		return "check of " + describe(k)
+	}
 	if a, b := k.First(), k.Last(); a != b {
 		if len(k.Points) > 0 {
 			return fmt.Sprintf("%d points from n = %s to %s", len(k.Points), group(a), group(b))

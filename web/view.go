@@ -24,12 +24,12 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 	}
 	for i, k := range v.Tasks {
 		// Between two heartbeats the ledger knows more.
-		if s := t.sweep(k.Sweep); s != nil && s.ledger != nil && len(k.Points) == 0 {
+		if s := t.sweep(k.Sweep); s != nil && s.ledger != nil && len(k.Points) == 0 && !k.Check {
 			v.Tasks[i].Fraction = max(k.Fraction, s.layout.share(s.ledger, k))
 		}
 	}
 	partial, havePartial := t.partial(p)
-	var open, whole float64
+	var open, whole, unchecked float64
 	for _, s := range t.sweeps {
 		w := s.build(t, v.Tasks)
 		left := s.whole
@@ -41,10 +41,13 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 		} else if w.Total > 0 {
 			left = s.whole * float64(w.Total-w.Values) / float64(w.Total)
 		}
-		if w.Share = 1; w.Values < w.Total && s.whole > 0 {
-			w.Share = max(0, 1-left/s.whole)
+		checks, lack := s.checks(w)
+		all := s.whole + checks
+		left += lack
+		if w.Share = 1; (w.Values < w.Total || lack > 0) && all > 0 {
+			w.Share = max(0, 1-left/all)
 		}
-		open, whole = open+left, whole+s.whole
+		open, whole, unchecked = open+left, whole+all, unchecked+lack
 		if r, ok := partial.Sweep(s.Name); havePartial && ok {
 			w.Result = r
 		} else if sum && s.ledger != nil {
@@ -64,7 +67,7 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 		v.Total += w.Total
 		v.Cells.Add(w.Cells)
 	}
-	if v.Share = 1; v.Values < v.Total && whole > 0 {
+	if v.Share = 1; (v.Values < v.Total || unchecked > 0) && whole > 0 {
 		v.Share = max(0, 1-open/whole)
 	}
 	if t.deep && v.State == jobs.Running {
@@ -74,6 +77,17 @@ func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker
 	v.Rate, v.Spark = t.pace.rate(), t.pace.spark()
 	v.Workers = t.workers(v, workers, clock)
 	return v
+}
+
+// checks estimates what the second computations cost that the run asks for, all
+// and those that are left: for their number as much as the first ones.
+func (s *sweepTrack) checks(w *SweepView) (all, left float64) {
+	cells := s.layout.count()
+	if s.verify == 0 || cells == 0 {
+		return 0, 0
+	}
+	each := s.whole / float64(cells)
+	return each * float64(s.verify), each * float64(max(0, s.verify-w.Confirmed))
 }
 
 // partial returns what is summed up elsewhere: the stored result, or that of
@@ -93,7 +107,8 @@ func (t *tracker) partial(p *poller) (aggregator.Result, bool) {
 // build makes the sweep's view from what was read last.
 func (s *sweepTrack) build(t *tracker, running []TaskView) *SweepView {
 	c := t.counts[s.Name]
-	v := &SweepView{Sweep: s.Sweep, Symbol: s.symbol, Values: c.Values, Total: s.Set.Count(), Repeated: c.Repeated, Result: s.empty, Disputes: s.disputes}
+	v := &SweepView{Sweep: s.Sweep, Symbol: s.symbol, Values: c.Values, Total: s.Set.Count(), Repeated: c.Repeated, Result: s.empty, Disputes: s.disputes,
+		Confirmed: c.Confirmed, ToConfirm: s.verify}
 	var failed []span
 	for _, f := range t.failures {
 		if f.Sweep == s.Name {
@@ -102,7 +117,8 @@ func (s *sweepTrack) build(t *tracker, running []TaskView) *SweepView {
 	}
 	failed = merged(failed)
 	if s.ledger == nil {
-		v.Cells = CellCounts{All: s.layout.count(), Done: c.Cells - c.Disputed, Disputed: c.Disputed}
+		sure := min(c.Confirmed, max(0, c.Cells-c.Disputed))
+		v.Cells = CellCounts{All: s.layout.count(), Done: c.Cells - c.Disputed - sure, Verified: sure, Disputed: c.Disputed}
 		for _, f := range failed {
 			v.Cells.Failed += f.to - f.from
 		}
@@ -111,7 +127,7 @@ func (s *sweepTrack) build(t *tracker, running []TaskView) *SweepView {
 	}
 	h := &heatSource{layout: s.layout, ledger: s.ledger, verified: s.verified, failed: failed, times: s.times}
 	for _, k := range running {
-		if k.Sweep == s.Name {
+		if k.Sweep == s.Name && !k.Check {
 			h.running = append(h.running, s.layout.spans(k.Lo, k.Hi, k.Points)...)
 		}
 	}

@@ -22,37 +22,84 @@ const (
 )
 
 // originsOf returns a function that tells which tasks stored the cell with a
-// grid index that holds n or, for index −1, may have stored the point n. The
-// latest comes first. It reads the notes of the whole run: nothing in the store
-// leads from a cell to its task.
+// grid index that holds n or, for index −1, may have stored the point n, the
+// latest first, and who confirmed it. It reads the notes of the whole run: nothing
+// in the store leads from a cell to its task.
 func originsOf(st *opened) func(ctx context.Context, id jobs.RunID, s jobs.Sweep, cell, n int64) ([]web.Fact, error) {
 	return func(ctx context.Context, id jobs.RunID, s jobs.Sweep, cell, n int64) ([]web.Fact, error) {
 		ctx, cancel := context.WithTimeout(ctx, originsWithin)
 		defer cancel()
-		var found []jobs.Origin
+		var first, second []jobs.Origin
 		err := st.Provenance(ctx, id, func(sweep string, o jobs.Origin) error {
-			if sweep == s.Name && n >= o.Lo && n < o.Hi && (o.Points > 0) == (cell < 0) {
-				found = append(found, o)
+			switch {
+			case sweep != s.Name || n < o.Lo || n >= o.Hi || (o.Points > 0) != (cell < 0):
+			case o.Second:
+				second = append(second, o)
+			default:
+				first = append(first, o)
 			}
 			return nil
 		})
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("who computed it was not found within %s", originsWithin)
-		}
-		slices.SortStableFunc(found, func(a, b jobs.Origin) int { return cmp.Compare(b.StartedMs, a.StartedMs) })
+		latest := func(a, b jobs.Origin) int { return cmp.Compare(b.StartedMs, a.StartedMs) }
+		slices.SortStableFunc(first, latest)
+		slices.SortStableFunc(second, latest)
 		var facts []web.Fact
-		for i, o := range found {
+		for i, o := range first {
 			name := "computed"
 			if i > 0 {
 				name = "before"
 			}
 			if i == maxOrigins {
-				facts = append(facts, web.Fact{Name: name, Value: fmt.Sprintf("%d more times", len(found)-i)})
+				facts = append(facts, web.Fact{Name: name, Value: fmt.Sprintf("%d more times", len(first)-i)})
 				break
 			}
 			facts = append(facts, web.Fact{Name: name, Value: originText(o)})
 		}
+		if err == nil {
+			var sure []web.Fact
+			sure, err = confirmation(ctx, st, id, s, cell, n, second)
+			facts = append(facts, sure...)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("who computed it was not found within %s", originsWithin)
+		}
 		return facts, err
+	}
+}
+
+// confirmation tells who confirmed a cell or point, from the mark in the store
+// and, where it is there, the note of that worker's task.
+func confirmation(ctx context.Context, st *opened, id jobs.RunID, s jobs.Sweep, cell, n int64, second []jobs.Origin) ([]web.Fact, error) {
+	if len(second) == 0 {
+		return nil, nil
+	}
+	m, err := st.Marks(ctx, id, s)
+	if err != nil {
+		return nil, err
+	}
+	_, check := m.Cell(cell)
+	if cell < 0 {
+		_, check = m.Point(n)
+	}
+	hand, ok := m.Hand(check)
+	if !ok {
+		return nil, nil
+	}
+	text := fmt.Sprintf("by worker %s, algorithm %s", hand.Worker, hand.Algorithm)
+	if i := slices.IndexFunc(second, func(o jobs.Origin) bool { return o.Worker.ID == hand.Worker && o.Algorithm == hand.Algorithm }); i >= 0 {
+		text = originText(second[i])
+	}
+	return []web.Fact{{Name: "confirmed", Value: text}}, nil
+}
+
+// confirmedOf returns which cells and points of a sweep are confirmed.
+func confirmedOf(st *opened) func(context.Context, jobs.RunID, jobs.Sweep) (*jobs.Ledger, error) {
+	return func(ctx context.Context, id jobs.RunID, s jobs.Sweep) (*jobs.Ledger, error) {
+		m, err := st.Marks(ctx, id, s)
+		if err != nil {
+			return nil, err
+		}
+		return m.Confirmed(), nil
 	}
 }
 

@@ -81,7 +81,7 @@ func (a *app) withRunMetrics(ctx context.Context, st *opened, l *listener, m *we
 	}
 	inspector := asynq.NewInspectorFromRedisClient(st.Client())
 	srv, err := web.New(web.Options{
-		Store: st, Engines: a.reg, Token: l.token, Metrics: m, MetricsOnly: true, IdlePace: intervals().watch, Partial: have.partial, Log: a.log(),
+		Store: st, Engines: a.reg, Token: l.token, Metrics: m, MetricsOnly: true, IdlePace: intervals().watch, Partial: have.partial, Verified: confirmedOf(st), Log: a.log(),
 		QueueDepth: func(context.Context) (map[string]int, error) { return queueDepth(inspector) },
 	})
 	if err != nil {

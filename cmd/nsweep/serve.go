@@ -87,7 +87,7 @@ func (a *app) newPage(st *opened, o pageOptions, m *web.Metrics, have *sums) (fu
 	srv, err := web.New(web.Options{
 		Store: st, Engines: a.reg, Version: version(), Token: token, Hosts: o.hosts, ReadOnly: o.readOnly,
 		Plot: a.plotFor(st), Kinds: a.plotKinds, Log: a.log(), Metrics: m,
-		Partial: have.partial, Provenance: originsOf(st),
+		Partial: have.partial, Verified: confirmedOf(st), Provenance: originsOf(st),
 		QueueDepth: func(context.Context) (map[string]int, error) { return queueDepth(inspector) },
 	})
 	if err != nil {
