@@ -22,7 +22,7 @@ type word interface{ uint32 | uint64 }
 type cell[T word] struct{ c, phi T }
 
 // marked is the mark of a prime factor 1 modulo 4.
-const marked = 4
+const marked = 1
 
 // divisor is a prime p, or a power of it, that a sieve divides by.
 type divisor[T word] struct {
@@ -73,12 +73,15 @@ func cofactor[T word](c T) T {
 	return T(phi)
 }
 
-// noSign[mark + (φ(c) modulo 4)] is 1 when g is zero: the mark of an earlier
-// prime is set, or c is a prime 1 modulo 4, the only case with φ(c) ≡ 0.
-var noSign = [8]uint8{0: 1, marked: 1, marked + 1: 1, marked + 2: 1, marked + 3: 1}
+// zeroSign returns 1 when g is zero, else 0: the mark of an earlier prime is set,
+// or c is a prime 1 modulo 4, the only case with φ(c) ≡ 0 modulo 4.
+func zeroSign[T word](phi T, mark uint8) T { return T(mark) | T(uint32(phi&3-1)>>31) }
 
-// zeroSign looks g up in noSign.
-func zeroSign[T word](phi T, mark uint8) T { return T(noSign[(uint8(phi)&3+mark)&7]) }
+// finish returns φ of the number of a finished cell, and 1 when g is zero, else 0.
+func finish[T word](e cell[T], mark uint8) (phi, zero T) {
+	d := cofactor(e.c)
+	return e.phi * d, zeroSign(d, mark)
+}
 
 // plusStep returns W(m) − W(m−1) = (φ − g)/2 for m ≡ 1 modulo 4, where g is the
 // lowest bit of φ, or 0 when zero is 1. φ is even but for m = 1, so the lowest

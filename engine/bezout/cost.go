@@ -69,7 +69,7 @@ func stepsCost(lo, hi int64) engine.Cost {
 			segments := math.Ceil(count / maxPiece)
 			c.Run += 30_000 + count*25 + segments*primes*4
 		case tableWay:
-			c.Run += 800_000 + float64(end)*2.3
+			c.Run += 600_000 + float64(end)*1.95
 		case window32Way:
 			c.Start += 500_000 + primes*350
 			c.Run += count * (3.2 + primes*4e-5)

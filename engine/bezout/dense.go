@@ -22,7 +22,7 @@ const (
 )
 
 // blockOctets is the number of n divisible by 8 in one block of values.
-const blockOctets = 2048
+const blockOctets = 1024
 
 // walker carries W through the parts of a range.
 type walker struct {

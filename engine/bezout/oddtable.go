@@ -11,7 +11,6 @@ type oddTable[T word] struct {
 
 	phi   []T     // of 1, 3, 5, …; a whole number of segments
 	zero  []uint8 // 1 where g is zero
-	spare []T     // takes φ of a segment beyond them
 	steps *[tableSegment]T
 	at    int64 // index of the next segment's first odd number
 	ready []T
@@ -32,8 +31,7 @@ func newOddTable[T word](primes []uint32, limit int64) *oddTable[T] {
 		cells: new([tableCells]cell[T]),
 		marks: new([tableCells]uint8),
 		phi:   make([]T, kept),
-		zero:  make([]uint8, kept+tableSegment),
-		spare: make([]T, tableSegment),
+		zero:  make([]uint8, kept),
 		steps: new([tableSegment]T),
 	}
 }
@@ -49,18 +47,20 @@ func (t *oddTable[T]) take(most int) []T {
 	return out
 }
 
-// segment finds φ, whether g is zero and the step for the next tableSegment odd
-// numbers.
+// segment finds φ and whether g is zero, as long as they are kept, and the step
+// for the next tableSegment odd numbers.
 func (t *oddTable[T]) segment() {
 	t.sieve.segment(t.cells[:], t.marks[:])
-	phi, zero := t.spare, t.zero[len(t.phi):]
-	if t.at < int64(len(t.phi)) {
-		phi, zero = t.phi[t.at:], t.zero[t.at:]
-	}
-	p, z := (*[tableSegment]T)(phi), (*[tableSegment]uint8)(zero)
-	finishRough(p, z, t.steps, t.cells, t.marks)
 	third := t.at / 3
-	finishTriples(p, z, t.steps, (*[tableSegment / 3]T)(t.phi[third:]), (*[tableSegment / 3]uint8)(t.zero[third:]))
+	ofThird, zeroThird := (*[tableSegment / 3]T)(t.phi[third:]), (*[tableSegment / 3]uint8)(t.zero[third:])
+	if t.at < int64(len(t.phi)) {
+		phi, zero := (*[tableSegment]T)(t.phi[t.at:]), (*[tableSegment]uint8)(t.zero[t.at:])
+		finishRough(phi, zero, t.steps, t.cells, t.marks)
+		finishTriples(phi, zero, t.steps, ofThird, zeroThird)
+	} else {
+		stepRough(t.steps, t.cells, t.marks)
+		stepTriples(t.steps, ofThird, zeroThird)
+	}
 	t.at += tableSegment
 }
 
@@ -68,19 +68,27 @@ func (t *oddTable[T]) segment() {
 // from 1 modulo 12 on.
 func finishRough[T word](phi *[tableSegment]T, zero *[tableSegment]uint8, steps *[tableSegment]T,
 	cells *[tableCells]cell[T], marks *[tableCells]uint8) {
-	for i := range tableCells / 4 {
-		d := cofactor(cells[4*i].c)
-		x, none := cells[4*i].phi*d, zeroSign(d, marks[4*i])
-		phi[6*i], zero[6*i], steps[6*i] = x, uint8(none), plusStep(x, none)
-		d = cofactor(cells[4*i+1].c)
-		x, none = cells[4*i+1].phi*d, zeroSign(d, marks[4*i+1])
-		phi[6*i+2], zero[6*i+2], steps[6*i+2] = x, uint8(none), plusStep(x, none)
-		d = cofactor(cells[4*i+2].c)
-		x, none = cells[4*i+2].phi*d, zeroSign(d, marks[4*i+2])
-		phi[6*i+3], zero[6*i+3], steps[6*i+3] = x, uint8(none), minusStep(x, none)
-		d = cofactor(cells[4*i+3].c)
-		x, none = cells[4*i+3].phi*d, zeroSign(d, marks[4*i+3])
-		phi[6*i+5], zero[6*i+5], steps[6*i+5] = x, uint8(none), minusStep(x, none)
+	_, _, _, _, _ = *phi, *zero, *steps, *cells, *marks // checks them for nil once
+	for i, k := 0, 0; i < tableCells-3 && k < tableSegment-5; i, k = i+4, k+6 {
+		x, none := finish(cells[i], marks[i])
+		phi[k], zero[k], steps[k] = x, uint8(none), plusStep(x, none)
+		x, none = finish(cells[i+1], marks[i+1])
+		phi[k+2], zero[k+2], steps[k+2] = x, uint8(none), plusStep(x, none)
+		x, none = finish(cells[i+2], marks[i+2])
+		phi[k+3], zero[k+3], steps[k+3] = x, uint8(none), minusStep(x, none)
+		x, none = finish(cells[i+3], marks[i+3])
+		phi[k+5], zero[k+5], steps[k+5] = x, uint8(none), minusStep(x, none)
+	}
+}
+
+// stepRough finds their steps only.
+func stepRough[T word](steps *[tableSegment]T, cells *[tableCells]cell[T], marks *[tableCells]uint8) {
+	_, _, _ = *steps, *cells, *marks
+	for i, k := 0, 0; i < tableCells-3 && k < tableSegment-5; i, k = i+4, k+6 {
+		steps[k] = plusStep(finish(cells[i], marks[i]))
+		steps[k+2] = plusStep(finish(cells[i+1], marks[i+1]))
+		steps[k+3] = minusStep(finish(cells[i+2], marks[i+2]))
+		steps[k+5] = minusStep(finish(cells[i+3], marks[i+3]))
 	}
 }
 
@@ -91,18 +99,32 @@ func finishRough[T word](phi *[tableSegment]T, zero *[tableSegment]uint8, steps 
 // g(m) is. phi and ofThird may overlap: a number's triple comes after it.
 func finishTriples[T word](phi *[tableSegment]T, zero *[tableSegment]uint8, steps *[tableSegment]T,
 	ofThird *[tableSegment / 3]T, zeroThird *[tableSegment / 3]uint8) {
-	for i := range tableSegment / 18 {
-		x, none := 2*ofThird[6*i], zeroThird[6*i]
-		phi[18*i+1], zero[18*i+1], steps[18*i+1] = x, none, minusStep(x, T(none))
-		x, none = 3*ofThird[6*i+1], zeroThird[6*i+1]
-		phi[18*i+4], zero[18*i+4], steps[18*i+4] = x, none, plusStep(x, T(none))
-		x, none = 2*ofThird[6*i+2], zeroThird[6*i+2]
-		phi[18*i+7], zero[18*i+7], steps[18*i+7] = x, none, minusStep(x, T(none))
-		x, none = 2*ofThird[6*i+3], zeroThird[6*i+3]
-		phi[18*i+10], zero[18*i+10], steps[18*i+10] = x, none, plusStep(x, T(none))
-		x, none = 3*ofThird[6*i+4], zeroThird[6*i+4]
-		phi[18*i+13], zero[18*i+13], steps[18*i+13] = x, none, minusStep(x, T(none))
-		x, none = 2*ofThird[6*i+5], zeroThird[6*i+5]
-		phi[18*i+16], zero[18*i+16], steps[18*i+16] = x, none, plusStep(x, T(none))
+	_, _, _, _, _ = *phi, *zero, *steps, *ofThird, *zeroThird // checks them for nil once
+	for i, k := 0, 1; i < tableSegment/3-5 && k < tableSegment-15; i, k = i+6, k+18 {
+		x, none := 2*ofThird[i], zeroThird[i]
+		phi[k], zero[k], steps[k] = x, none, minusStep(x, T(none))
+		x, none = 3*ofThird[i+1], zeroThird[i+1]
+		phi[k+3], zero[k+3], steps[k+3] = x, none, plusStep(x, T(none))
+		x, none = 2*ofThird[i+2], zeroThird[i+2]
+		phi[k+6], zero[k+6], steps[k+6] = x, none, minusStep(x, T(none))
+		x, none = 2*ofThird[i+3], zeroThird[i+3]
+		phi[k+9], zero[k+9], steps[k+9] = x, none, plusStep(x, T(none))
+		x, none = 3*ofThird[i+4], zeroThird[i+4]
+		phi[k+12], zero[k+12], steps[k+12] = x, none, minusStep(x, T(none))
+		x, none = 2*ofThird[i+5], zeroThird[i+5]
+		phi[k+15], zero[k+15], steps[k+15] = x, none, plusStep(x, T(none))
+	}
+}
+
+// stepTriples finds their steps only.
+func stepTriples[T word](steps *[tableSegment]T, ofThird *[tableSegment / 3]T, zeroThird *[tableSegment / 3]uint8) {
+	_, _, _ = *steps, *ofThird, *zeroThird
+	for i, k := 0, 1; i < tableSegment/3-5 && k < tableSegment-15; i, k = i+6, k+18 {
+		steps[k] = minusStep(2*ofThird[i], T(zeroThird[i]))
+		steps[k+3] = plusStep(3*ofThird[i+1], T(zeroThird[i+1]))
+		steps[k+6] = minusStep(2*ofThird[i+2], T(zeroThird[i+2]))
+		steps[k+9] = plusStep(2*ofThird[i+3], T(zeroThird[i+3]))
+		steps[k+12] = minusStep(3*ofThird[i+4], T(zeroThird[i+4]))
+		steps[k+15] = plusStep(2*ofThird[i+5], T(zeroThird[i+5]))
 	}
 }
