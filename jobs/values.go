@@ -156,7 +156,8 @@ type Committed struct {
 	// Stored counts cells and points that were new, Same those that were
 	// stored already with the same values.
 	Stored, Same int
-	// Stale counts clipped cells of an older plan, which were dropped.
+	// Stale counts clipped cells of an older plan, and cells that were to be
+	// confirmed and are not finished; both were dropped.
 	Stale int
 	// Disputed lists the first n of cells whose stored values differ.
 	Disputed []int64

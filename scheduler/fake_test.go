@@ -12,27 +12,29 @@ import (
 
 // fakeStore keeps one run in memory and lets a test play the workers.
 type fakeStore struct {
-	mu       sync.Mutex
-	run      jobs.Run
-	ledgers  map[string]*jobs.Ledger
-	counts   map[string]jobs.Counts
-	tasks    map[string]jobs.Task
-	beats    map[string]jobs.Beat
-	failures []jobs.Failure
-	disputes map[string][]jobs.Dispute
-	origins  []jobs.Origin // of the first sweep
-	marks    map[string]*jobs.Marks
-	hands    []jobs.Hand
-	workers  map[string]jobs.Worker
-	leader   string
-	down     bool // every call fails
-	full     bool // every write fails
-	server   string
-	damage   error // of every ledger
-	beside   error // of another run
-	onResult func()
-	given    []jobs.Task
-	result   []byte
+	mu         sync.Mutex
+	run        jobs.Run
+	ledgers    map[string]*jobs.Ledger
+	counts     map[string]jobs.Counts
+	tasks      map[string]jobs.Task
+	beats      map[string]jobs.Beat
+	failures   []jobs.Failure
+	disputes   map[string][]jobs.Dispute
+	origins    []jobs.Origin // of the first sweep
+	marks      map[string]*jobs.Marks
+	hands      []jobs.Hand
+	quarantine []jobs.Quarantine
+	onExpel    func() error
+	workers    map[string]jobs.Worker
+	leader     string
+	down       bool // every call fails
+	full       bool // every write fails
+	server     string
+	damage     error // of every ledger
+	beside     error // of another run
+	onResult   func()
+	given      []jobs.Task
+	result     []byte
 }
 
 var errDown = errors.New("connection refused")
@@ -462,4 +464,49 @@ func (f *fakeStore) commitBy(worker string, s jobs.Sweep, t jobs.Task) {
 		}
 		f.counts[s.Name] = c
 	})
+}
+
+func (f *fakeStore) Quarantines(context.Context, jobs.Manifest) ([]jobs.Quarantine, error) {
+	unlock, err := f.lock()
+	defer unlock()
+	return slices.Clone(f.quarantine), err
+}
+
+// Expel opens what is from the worker and confirmed by nobody else.
+func (f *fakeStore) Expel(_ context.Context, m jobs.Manifest, worker string) (n int64, err error) {
+	unlock, err := f.write()
+	defer unlock()
+	if err != nil {
+		return 0, err
+	}
+	if f.onExpel != nil {
+		if err := f.onExpel(); err != nil {
+			return 0, err
+		}
+	}
+	bad := f.hand(worker)
+	for _, s := range m.Sweeps {
+		marks, old := f.marks[s.Name], f.ledgers[s.Name]
+		first, last := s.Cells()
+		if marks == nil {
+			marks = jobs.NewMarks(first, last, nil)
+		}
+		l := jobs.NewLedger(first, last)
+		for i := first; i < last; i++ {
+			if by, chk := marks.Cell(i); old.Done(i) && (by != bad || (chk != 0 && chk != bad)) {
+				l.Mark(i)
+			} else if old.Done(i) {
+				marks.Set(i, 0, 0)
+				n++
+			}
+		}
+		f.ledgers[s.Name] = l
+	}
+	f.run.Rev++
+	for i := range f.quarantine {
+		if f.quarantine[i].Worker == worker {
+			f.quarantine[i].Pending, f.quarantine[i].Reopened = false, n
+		}
+	}
+	return n, nil
 }

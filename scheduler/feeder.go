@@ -24,7 +24,8 @@ type Feeder struct {
 	out    map[string]*outstanding
 
 	slots     map[string]int         // by queue
-	workers   map[string]jobs.Worker // on the store's list, nil before the first look
+	workers   map[string]jobs.Worker // at hand, nil before the first look
+	lonely    bool                   // no worker is at hand but those in quarantine, and that was said
 	lookedAt  time.Time              // when the workers were read
 	server    string                 // the store's incarnation when the run was loaded
 	forgotten []string               // IDs to take off the store's lists
@@ -204,6 +205,9 @@ func (f *Feeder) load(ctx context.Context) error {
 	if f.server, err = f.store.Incarnation(ctx); err != nil {
 		return err
 	}
+	if err := f.expel(ctx); err != nil {
+		return err
+	}
 	for _, s := range f.run.Sweeps {
 		l, err := f.store.Ledger(ctx, f.run.ID, s)
 		if err != nil {
@@ -377,6 +381,11 @@ func (f *Feeder) finish(ctx context.Context, checks *checkLoop) (*Ended, error) 
 	}
 	if ok, err := f.confirmed(ctx); err != nil || !ok {
 		return nil, err
+	}
+	if pending, err := f.pendingQuarantine(ctx); err != nil {
+		return nil, err
+	} else if pending {
+		return nil, errSettled
 	}
 	result, ready, err := checks.finish(ledgers)
 	if err != nil || !ready {

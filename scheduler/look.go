@@ -24,11 +24,17 @@ func (f *Feeder) watchWorkers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.lookedAt = time.Now()
-	f.workers = map[string]jobs.Worker{}
-	clear(f.slots)
+	at := map[string]jobs.Worker{}
 	for _, w := range ws {
-		f.workers[w.ID] = w
+		at[w.ID] = w
+	}
+	if err := f.watchQuarantine(ctx, at); err != nil {
+		return err
+	}
+	f.lookedAt = time.Now()
+	f.workers = at
+	clear(f.slots)
+	for _, w := range f.workers {
 		for _, q := range w.Queues {
 			f.slots[q] += w.Slots
 		}

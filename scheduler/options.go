@@ -36,6 +36,10 @@ type Store interface {
 	Provenance(ctx context.Context, id jobs.RunID, f func(sweep string, o jobs.Origin) error) error
 	// Marks returns who stored each cell and who confirmed it.
 	Marks(ctx context.Context, id jobs.RunID, s jobs.Sweep) (*jobs.Marks, error)
+	// Quarantines returns the workers from which nothing is taken any more, Expel
+	// opens again what only such a worker has computed and returns how much.
+	Quarantines(ctx context.Context, m jobs.Manifest) ([]jobs.Quarantine, error)
+	Expel(ctx context.Context, m jobs.Manifest, worker string) (int64, error)
 	ClearFailures(ctx context.Context, id jobs.RunID) error
 	Workers(ctx context.Context) ([]jobs.Worker, error)
 	// Lead takes or renews the lock of a run, Resign gives it up.

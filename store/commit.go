@@ -31,7 +31,7 @@ const commitBytes = 1 << 20
 // and so is every cell whose form the present plan would have different.
 //
 // With Check, cells and points that are the same are noted as confirmed by this
-// worker; so is one of which this commit decides the dispute, with Check or
+// worker, and those that are not finished are dropped and counted as Stale; so is one of which this commit decides the dispute, with Check or
 // without. Whoever spoke for another value is put into quarantine by that same
 // step when more than half of the votes are against it.
 //

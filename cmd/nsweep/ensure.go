@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nsweep/nsweep/config"
@@ -45,9 +46,13 @@ func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bo
 		return ensured{}, err
 	}
 	e := ensured{run: run}
+	settled, err := settled(ctx, st, run)
+	if err != nil {
+		return ensured{}, err
+	}
 	same := samePlan(plan{run.Sweeps, run.Notify, run.Verify}, want)
 	switch {
-	case same && run.State == jobs.Complete && len(run.Result) > 0:
+	case same && settled && run.State == jobs.Complete && len(run.Result) > 0:
 		e.done = true
 	case same && run.State == jobs.Running:
 	default:
@@ -66,6 +71,23 @@ func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bo
 	}
 	e.before, err = st.Counts(ctx, run.ID)
 	return e, err
+}
+
+// settled reports whether no cell is disputed and nothing waits to be opened
+// again because of who computed it. A complete run can come to either by what a
+// worker sends late.
+func settled(ctx context.Context, st *opened, run jobs.Run) (bool, error) {
+	counts, err := st.Counts(ctx, run.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range run.Sweeps {
+		if counts[s.Name].Disputed > 0 {
+			return false, nil
+		}
+	}
+	list, err := st.Quarantines(ctx, run.Manifest)
+	return !slices.ContainsFunc(list, func(q jobs.Quarantine) bool { return q.Pending }), err
 }
 
 // sameValues refuses to go on where stored values are values of something else.

@@ -160,7 +160,11 @@ func (a *app) export(ctx context.Context, name, sweep string, o exportOptions) (
 	case o.oeis:
 		return a.oeis(src, o)
 	case o.bundle != "":
-		return a.bundle(src, o)
+		v, err := sweepVerificationOf(ctx, st, run, src.sweep)
+		if err != nil {
+			return err
+		}
+		return a.bundle(src, v, o)
 	case o.out == "-":
 		_, err = a.exportTo(a.out, src, o)
 		return partial(err)
@@ -267,7 +271,7 @@ func (a *app) oeis(src source, o exportOptions) error {
 }
 
 // bundle writes everything needed to check and reproduce the values.
-func (a *app) bundle(src source, o exportOptions) error {
+func (a *app) bundle(src source, v sweepVerification, o exportOptions) error {
 	name := "values." + map[string]string{"bfile": "txt", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}[o.format]
 	parts := []report.Part{
 		{Name: name, Write: func(w io.Writer) error { _, err := a.exportTo(w, src, o); return err }},
@@ -277,6 +281,9 @@ func (a *app) bundle(src source, o exportOptions) error {
 	if r, ok := src.result.Sweep(src.sweep.Name); ok {
 		r.ElapsedMs = 0 // differs from machine to machine
 		parts = append(parts, report.Part{Name: "result.json", Write: func(w io.Writer) error { return writeJSON(w, r) }})
+	}
+	if v.Cells > 0 {
+		parts = append(parts, report.Part{Name: "verification.json", Write: func(w io.Writer) error { return writeJSON(w, v) }})
 	}
 	err := report.WriteBundle(o.bundle, parts, o.force)
 	if errors.Is(err, os.ErrExist) {

@@ -35,7 +35,7 @@ type workerOrigin struct {
 	Build  string         `json:"build,omitempty"`
 	CPU    string         `json:"cpu,omitempty"`
 	Tasks  int64          `json:"tasks"`
-	Values aggregator.Int `json:"values"`
+	Values aggregator.Int `json:"values"` // stored
 	BusyMs int64          `json:"busy_ms"`
 	First  string         `json:"first"` // start of its first task
 	Last   string         `json:"last"`  // end of its last one
@@ -44,7 +44,8 @@ type workerOrigin struct {
 }
 
 // taskOrigin is a task that stored values: the range lo … hi−1, or that many
-// points of which lo is the first and hi−1 the last.
+// points of which lo is the first and hi−1 the last. A second one has confirmed
+// cells of that range.
 type taskOrigin struct {
 	Sweep     string         `json:"sweep"`
 	Lo        aggregator.Int `json:"lo"`
@@ -52,6 +53,7 @@ type taskOrigin struct {
 	Points    int64          `json:"points,omitempty"`
 	Attempt   int            `json:"attempt"`
 	Algorithm string         `json:"algorithm"`
+	Second    bool           `json:"second,omitempty"`
 	Worker    string         `json:"worker"`
 	Started   string         `json:"started"`
 	TookMs    int64          `json:"took_ms"`
@@ -78,7 +80,9 @@ func provenanceOf(ctx context.Context, st *opened, id jobs.RunID, most int) (pro
 		took := o.Took.Milliseconds()
 		w := &p.Workers[i]
 		w.Tasks++
-		w.Values += aggregator.Int(o.Count())
+		if !o.Second {
+			w.Values += aggregator.Int(o.Count())
+		}
 		w.BusyMs += took
 		w.firstMs, w.lastMs = min(w.firstMs, o.StartedMs), max(w.lastMs, o.StartedMs+took)
 		if most >= 0 && len(p.Tasks) >= most {
@@ -86,7 +90,7 @@ func provenanceOf(ctx context.Context, st *opened, id jobs.RunID, most int) (pro
 			return nil
 		}
 		p.Tasks = append(p.Tasks, taskOrigin{Sweep: sweep, Lo: aggregator.Int(o.Lo), Hi: aggregator.Int(o.Hi), Points: o.Points,
-			Attempt: o.Attempt, Algorithm: o.Algorithm, Worker: short, Started: momentText(o.StartedMs), TookMs: took})
+			Attempt: o.Attempt, Algorithm: o.Algorithm, Second: o.Second, Worker: short, Started: momentText(o.StartedMs), TookMs: took})
 		return nil
 	})
 	for i := range p.Workers {
@@ -100,17 +104,22 @@ func provenanceOf(ctx context.Context, st *opened, id jobs.RunID, most int) (pro
 // reported is the JSON of report: the result, and where it comes from.
 type reported struct {
 	aggregator.Result
-	Provenance provenance `json:"provenance"`
+	Provenance   provenance    `json:"provenance"`
+	Verification *verification `json:"verification"`
 }
 
 // writeReport prints a result with its provenance as JSON.
-func (a *app) writeReport(ctx context.Context, st *opened, id jobs.RunID, r aggregator.Result) error {
-	p, err := provenanceOf(ctx, st, id, reportTasks)
+func (a *app) writeReport(ctx context.Context, st *opened, run jobs.Run, r aggregator.Result) error {
+	v, err := verificationOf(ctx, st, run)
+	if err != nil {
+		return err
+	}
+	p, err := provenanceOf(ctx, st, run.ID, reportTasks)
 	if err != nil {
 		return err
 	}
 	r.Format = aggregator.ResultFormat
-	return writeJSON(a.out, reported{r, p})
+	return writeJSON(a.out, reported{r, p, v})
 }
 
 // tasks prints the tasks under way and those that stored values, the latter by
@@ -130,15 +139,19 @@ func (s runStatus) tasks(ctx context.Context, out io.Writer, st *opened, id jobs
 	const page = 1000 // rows that share the widths of their columns
 	section, rows := "", 0
 	err := st.Provenance(ctx, id, func(sweep string, o jobs.Origin) error {
+		algorithm := o.Algorithm
+		if o.Second {
+			algorithm += " (confirms)"
+		}
 		if key := sweep + ":" + o.Worker.Short(); key != section {
 			if err := w.Flush(); err != nil {
 				return err
 			}
 			section, rows = key, 0
-			fmt.Fprintf(out, "\nsweep %s, stored by %s\n", sweep, describeWorker(o.Worker))
+			fmt.Fprintf(out, "\nsweep %s, computed by %s\n", sweep, describeWorker(o.Worker))
 			fmt.Fprintln(w, "  n\tattempt\talgorithm\tstarted\ttook")
 		}
-		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", o.N(), o.Attempt, o.Algorithm, momentText(o.StartedMs), report.Duration(o.Took))
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", o.N(), o.Attempt, algorithm, momentText(o.StartedMs), report.Duration(o.Took))
 		if rows++; rows%page == 0 {
 			return w.Flush()
 		}

@@ -20,6 +20,8 @@ func (a *app) reportCmd() *cobra.Command {
 		Short: "Print a run's sums, checkpoints and digests",
 		Long: `Prints what a run has found. For a complete run this is the result that was
 proven at its end; otherwise everything that is stored is read and summed up now.
+What was confirmed by a second computation follows, by whom and how, and which
+workers are in quarantine because they computed a wrong value.
 Exit code 3 when a checkpoint does not hold. --json adds which workers computed
 the values: machine, build, processor, and up to 10,000 of their tasks one by one.`,
 		Example: `  nsweep report euler
@@ -48,9 +50,15 @@ func (a *app) report(ctx context.Context, name string, asJSON bool) (err error) 
 		return err
 	}
 	if asJSON {
-		err = a.writeReport(ctx, st, run.ID, result)
+		err = a.writeReport(ctx, st, run, result)
 	} else {
 		err = a.showResult(result, run.State, false)
+		if err == nil {
+			var v *verification
+			if v, err = verificationOf(ctx, st, run); err == nil {
+				v.print(a.out)
+			}
+		}
 	}
 	if err != nil {
 		return err

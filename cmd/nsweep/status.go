@@ -44,9 +44,13 @@ type runStatus struct {
 	Created  string         `json:"created"`
 	Sweeps   []sweepStatus  `json:"sweeps"`
 	Failures []jobs.Failure `json:"failures,omitempty"`
-	Workers  []jobs.Worker  `json:"workers,omitempty"`
-	Tasks    []jobs.Beat    `json:"tasks,omitempty"`
-	Leader   string         `json:"leader,omitempty"`
+	// Quarantine lists the workers from which nothing is taken any more,
+	// Verification what was confirmed, by whom and how.
+	Quarantine   []jobs.Quarantine `json:"quarantine,omitempty"`
+	Verification *verification     `json:"verification,omitempty"`
+	Workers      []jobs.Worker     `json:"workers,omitempty"`
+	Tasks        []jobs.Beat       `json:"tasks,omitempty"`
+	Leader       string            `json:"leader,omitempty"`
 	// Provenance is there when it was asked for.
 	Provenance *provenance `json:"provenance,omitempty"`
 }
@@ -113,6 +117,11 @@ func (a *app) status(ctx context.Context, name string, asJSON, tasks bool) (err 
 	if err != nil {
 		return err
 	}
+	if s.confirmed() {
+		if s.Verification, err = verificationOf(ctx, st, run); err != nil {
+			return err
+		}
+	}
 	if asJSON {
 		if tasks {
 			p, err := provenanceOf(ctx, st, run.ID, -1)
@@ -140,6 +149,9 @@ func (a *app) fullStatus(ctx context.Context, st *opened, run jobs.Run) (runStat
 	if s.Failures, err = st.Failures(ctx, run.ID); err != nil {
 		return runStatus{}, err
 	}
+	if s.Quarantine, err = st.Quarantines(ctx, run.Manifest); err != nil {
+		return runStatus{}, err
+	}
 	workers, err := st.Workers(ctx)
 	if err != nil {
 		return runStatus{}, err
@@ -163,6 +175,18 @@ func (a *app) fullStatus(ctx context.Context, st *opened, run jobs.Run) (runStat
 	return s, err
 }
 
+// confirmed reports whether the run has or wants cells that are confirmed.
+func (s runStatus) confirmed() bool {
+	return slices.ContainsFunc(s.Sweeps, func(x sweepStatus) bool { return x.Confirmed > 0 || x.ToConfirm > 0 })
+}
+
+// atHand returns the workers that are not in quarantine.
+func (s runStatus) atHand() []jobs.Worker {
+	return slices.DeleteFunc(slices.Clone(s.Workers), func(w jobs.Worker) bool {
+		return slices.ContainsFunc(s.Quarantine, func(q jobs.Quarantine) bool { return q.Worker == w.ID })
+	})
+}
+
 func (s runStatus) print(out io.Writer) {
 	fmt.Fprintf(out, "run %s (start %d, %s): %s", s.Run, s.Number, s.Created, s.State)
 	if s.State != jobs.Complete {
@@ -182,9 +206,6 @@ func (s runStatus) print(out io.Writer) {
 	}
 	w.Flush()
 	for _, x := range s.Sweeps {
-		if x.Confirmed > 0 || x.ToConfirm > 0 {
-			fmt.Fprintf(out, "sweep %s: %s cells are confirmed by a second computation, %s must be\n", x.Name, group(x.Confirmed), group(x.ToConfirm))
-		}
 		if x.Disputed > 0 {
 			fmt.Fprintf(out, "sweep %s: %d cells are disputed\n", x.Name, x.Disputed)
 		}
@@ -192,8 +213,13 @@ func (s runStatus) print(out io.Writer) {
 	for _, f := range s.Failures {
 		fmt.Fprintf(out, "failed: sweep %s, %s: %s\n", f.Sweep, failedN(f), f.Error)
 	}
-	slots := 0
-	for _, x := range s.Workers {
+	if s.Verification != nil {
+		s.Verification.print(out)
+	} else {
+		printQuarantine(out, s.Quarantine)
+	}
+	slots, atHand := 0, s.atHand()
+	for _, x := range atHand {
 		slots += x.Slots
 	}
 	if s.State == jobs.Running || s.State == jobs.Paused {
@@ -201,7 +227,10 @@ func (s runStatus) print(out io.Writer) {
 		if leader == "" {
 			leader = "nobody"
 		}
-		fmt.Fprintf(out, "led by %s; %d workers with %d slots; %d tasks under way\n", leader, len(s.Workers), slots, len(s.Tasks))
+		fmt.Fprintf(out, "led by %s; %d workers with %d slots; %d tasks under way\n", leader, len(atHand), slots, len(s.Tasks))
+		if len(atHand) == 0 && len(s.Quarantine) > 0 {
+			fmt.Fprintln(out, "no worker is at hand but those in quarantine: start one on another machine")
+		}
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +40,7 @@ them; --seed picks others.
 Of k wrong values in different cells, a share p misses all with the probability
 (1-p)^k; --sample all misses none. --sample 0 computes nothing.
 
+Cells that come out the same are noted as confirmed; "nsweep report" counts them.
 What does not hold is opened again: the next "nsweep run" computes it anew.
 Exit code 3 when something is wrong, 4 when all is right but the run is not
 complete.`,
@@ -67,7 +70,7 @@ func (a *app) verify(ctx context.Context, name string, o verifyOptions) error {
 				return err
 			}
 		}
-		v := &verifier{app: a, st: st, run: run, sample: jobs.Sample{Millionths: share, Seed: o.seed}, algorithm: o.algorithm}
+		v := &verifier{app: a, st: st, run: run, sample: jobs.Sample{Millionths: share, Seed: o.seed}, algorithm: o.algorithm, me: self(runtime.GOMAXPROCS(0))}
 		report, err := v.verify(ctx)
 		if err != nil {
 			return err
@@ -106,6 +109,8 @@ type verifier struct {
 	run       jobs.Run
 	sample    jobs.Sample
 	algorithm string
+	me        jobs.Worker  // as the one who confirms
+	tasks     atomic.Int64 // that confirmed
 }
 
 // verify proves, audits, computes again and opens what does not hold.

@@ -94,7 +94,7 @@ local function commit(cells, sealed)
   end
 
   -- The common case: nothing of it is there and the plan is the current one.
-  if untouched and rev == ARGV[2] then
+  if untouched and rev == ARGV[2] and not marks.check then
     cells.all()
     growcrc()
     redis.call('SETRANGE', KEYS[4], 4 * first, crcs)
@@ -128,6 +128,8 @@ local function commit(cells, sealed)
     local addr = chunk .. '/' .. string.format('%d', i)
     if rev ~= ARGV[2] and (sealed or clip[k] or planclip[addr]) then
       stale = stale + 1
+    elseif not isset(i) and marks.check then
+      stale = stale + 1 -- the first computation is to be one of the sweep's own way
     elseif not isset(i) then
       act[#act + 1] = { k, addr, 'new' }
     else

@@ -5,8 +5,8 @@
 -- KEYS 1 manifest  2 counts  3 points  4 their CRCs  5 disputes
 -- ARGV 1 sweep  2 claimant  3… for each point: n, value in decimal, CRC as 8
 --      hex digits; then those of origin.lua
--- Returns a refusal of admit, {'quarantined'}, {'corrupt', key}, or {'ok', stored, same, 0, k…}
---      with the k, from 0, of the disputed points.
+-- Returns a refusal of admit, {'quarantined'}, {'corrupt', key}, or {'ok', stored, same, stale,
+--      k…} with the k, from 0, of the disputed points.
 local sweep, who = ARGV[1], ARGV[2]
 local stop = admit(KEYS[1], sweep)
 if stop then return stop end
@@ -20,7 +20,7 @@ redis.call('HLEN', KEYS[5])
 if not counters(KEYS[2], sweep) then return { 'corrupt', KEYS[2] } end
 
 local claims = claimsof(KEYS[5])
-local act, agreed, same = {}, {}, 0
+local act, agreed, same, stale = {}, {}, 0, 0
 for k = 0, (#ARGV - 14) / 3 - 1 do
   local n, value, crc = ARGV[3 + 3 * k], ARGV[4 + 3 * k], ARGV[5 + 3 * k]
   local have = redis.call('HGET', KEYS[3], n)
@@ -32,7 +32,9 @@ for k = 0, (#ARGV - 14) / 3 - 1 do
     p.stored, p.author = p.oldcrc .. have, marks.name(p.by)
     p.what, p.clear = claims.judge('n' .. n, who, p.stored, p.mine, p.author)
   end
-  if p.what == 'same' then
+  if not have and marks.check then
+    stale = stale + 1 -- the first computation is to be one of the sweep's own way
+  elseif p.what == 'same' then
     same = same + 1
     if marks.check and p.chk == 0 then agreed[#agreed + 1] = p end
   else
@@ -96,5 +98,5 @@ raise(KEYS[2], sweep .. ':values', new)
 raise(KEYS[2], sweep .. ':repeated', repeated)
 raise(KEYS[2], sweep .. ':disputed', open)
 raise(KEYS[2], sweep .. ':confirmed', confirmed)
-out[2], out[3] = stored, same
+out[2], out[3], out[4] = stored, same, stale
 return noted(out)
