@@ -146,15 +146,20 @@ func NewNotifier(o NotifyOptions) (*Notifier, error) {
 
 // Observe takes in how a run stands: its state, the number of its values that
 // are stored and of its failures. What a run was when it was first observed is
-// told only if it goes on from there; so a restart repeats nothing.
+// told only if it goes on from there, so a restart repeats nothing. A later
+// revision is one that began running, however soon it ended.
 func (n *Notifier) Observe(run jobs.Run, values int64, failures int) {
 	runs := <-n.watch
 	defer func() { n.watch <- runs }()
 	now := n.now()
 	w := runs[run.ID]
-	if w == nil || w.rev != run.Rev {
+	switch {
+	case w == nil:
 		runs[run.ID] = &watchedRun{rev: run.Rev, state: run.State, values: values, moved: now}
 		return
+	case w.rev != run.Rev:
+		w = &watchedRun{rev: run.Rev, state: jobs.Running, values: values, moved: now}
+		runs[run.ID] = w
 	}
 	if w.values != values || w.state != run.State {
 		w.moved, w.stalled = now, false

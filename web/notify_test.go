@@ -102,6 +102,12 @@ func TestObserve(t *testing.T) {
 	see(time.Second, jobs.Failed, 101, "failed")
 	see(time.Second, jobs.Complete, 102, "complete")
 	see(time.Hour, jobs.Complete, 102, "")
+	again := toyRun(t, jobs.Complete)
+	again.Rev++ // made longer, and complete before the next look
+	n.Observe(again, 200, 0)
+	if got := kinds(n); len(got) != 1 || got[0] != "complete" {
+		t.Errorf("told %v of a longer run", got)
+	}
 	n.Forget(nil)
 	see(0, jobs.Halted, 102, "")
 

@@ -22,6 +22,7 @@ type messenger struct {
 	only string // the name of the one run to look at, or empty for all
 
 	started map[jobs.RunID]*web.Notifier
+	looked  bool // the runs were read before
 	senders sync.WaitGroup
 }
 
@@ -44,10 +45,19 @@ func (m *messenger) look(ctx, send context.Context) {
 	if _, err = jobs.Damaged(err); err != nil {
 		return
 	}
+	looked := m.looked
+	m.looked = true
 	for _, run := range runs {
+		_, known := m.started[run.ID]
 		n := m.notifier(send, run)
 		if n == nil {
 			continue
+		}
+		if looked && !known {
+			// It was handed over since the last look, and may have ended since.
+			began := run
+			began.State = jobs.Running
+			n.Observe(began, 0, 0)
 		}
 		counts, err := m.st.Counts(ctx, run.ID)
 		if err != nil {
