@@ -204,29 +204,25 @@ func (p *planner) nextCells(want float64) (stretch, float64, error) {
 	s := stretch{first: i, last: i}
 	begin, _ := p.sweep.Cell(i)
 	limit := min(p.ledger.NextDone(i), p.taken.start(i), i+p.maxCells, last)
-	run, start := 0.0, 0.0
+	var total engine.Cost
 	for s.last < limit {
 		c, _ := p.sweep.Cell(s.last)
-		cost, err := p.model.Cost(p.sweep, c.Lo, c.Hi)
+		// Of all from the first cell on: the engine may choose another way for the
+		// whole than for a cell alone, for which it may be far too dear.
+		cost, err := p.model.Cost(p.sweep, begin.Lo, c.Hi)
 		if err != nil {
 			return stretch{}, 0, err
 		}
-		if s.last == i {
-			start = cost.Start
-			want = max(want, start*startShare)
-		}
+		want = max(want, cost.Start*startShare)
 		// Stop where the total comes nearest to what is wanted.
-		if s.last > i && run+cost.Run/2 > want {
+		if s.last > i && (total.Run+cost.Run)/2 > want {
 			break
 		}
-		run += cost.Run
+		total = cost
 		s.last++
 	}
-	// The engine may choose another algorithm for the whole than for a cell.
-	end, _ := p.sweep.Cell(s.last - 1)
-	whole, err := p.model.Cost(p.sweep, begin.Lo, end.Hi)
 	p.cell = s.last
-	return s, whole.Total(), err
+	return s, total.Total(), nil
 }
 
 func (p *planner) nextPoints(want float64) (stretch, float64, error) {

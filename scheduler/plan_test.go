@@ -168,6 +168,44 @@ func TestTasksAreOfOneSize(t *testing.T) {
 	}
 }
 
+// inBulk is an engine that has a dear way for few n and a cheap one for many, as
+// sieves are.
+type inBulk struct{ toy }
+
+func (e inBulk) Resolve(w engine.Work) (engine.Work, error) { return e.toy.Resolve(w) }
+
+func (inBulk) Cost(w engine.Work) engine.Cost {
+	if w.Len() < 4000 {
+		return engine.Cost{Run: 2000 * float64(w.Len())}
+	}
+	return engine.Cost{Start: 1e6, Run: 100 * float64(w.Len())}
+}
+
+// TestTasksInBulk: what a cell would cost by itself does not count.
+func TestTasksInBulk(t *testing.T) {
+	set, err := jobs.NewSet(1, 4_000_000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlanner(toySweep(set), NewModel(engine.NewRegistry(inBulk{}), nil), jobs.NewLedger(toySweep(set).Cells()))
+	const want = 50e6
+	for tasks := 0; ; tasks++ {
+		s, cost, ok, err := p.next(want, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			if tasks != 8 { // 400 ms in all
+				t.Errorf("%d tasks", tasks)
+			}
+			return
+		}
+		if _, last := toySweep(set).Cells(); s.last < last && (cost < 0.8*want || cost > 1.2*want) {
+			t.Errorf("cells %d…%d cost %.0f ms, want 50", s.first, s.last-1, cost/1e6)
+		}
+	}
+}
+
 // TestTaskRoundTrip: the payload of a stretch names the same cells again.
 func TestTaskRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
