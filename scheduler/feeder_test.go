@@ -114,21 +114,55 @@ func (b *bench) finish(worker string, t jobs.Task) {
 	b.queue.done(t)
 }
 
-// drainAll works through every task that is or becomes available.
-func (b *bench) drainAll(worker string) {
+// serve takes tasks as the worker, one after the other, until there has been
+// none for a while. Those that own takes care of are its own; the others are
+// finished.
+func (b *bench) serve(worker string, patience time.Duration, own func(jobs.Task) bool) {
+	b.t.Helper()
 	for range 10_000 {
 		t, ok := b.queue.take()
 		if !ok {
-			b.pass(200 * time.Millisecond)
+			b.pass(patience)
 			if t, ok = b.queue.take(); !ok {
 				return
 			}
 		}
 		b.store.join(worker, b.sweep)
 		b.store.beat(worker, t, jobs.Beat{})
-		b.finish(worker, t)
+		if own == nil || !own(t) {
+			b.finish(worker, t)
+		}
 	}
 	b.t.Fatal("no end of tasks")
+}
+
+// drainAll works through every task that is or becomes available.
+func (b *bench) drainAll(worker string) {
+	b.t.Helper()
+	b.serve(worker, 200*time.Millisecond, nil)
+}
+
+// fails lets the engine fail at n: what lies before is committed.
+func (b *bench) fails(worker string, t jobs.Task, n int64) {
+	if cell := b.sweep.Grid.CellAt(n); t.Lo < cell.Lo {
+		done := t
+		done.Hi = cell.Lo
+		b.store.commit(b.sweep, done)
+	}
+	b.store.beat(worker, t, jobs.Beat{Ended: true, Error: "no"})
+	b.queue.done(t)
+}
+
+// wantFailed expects that the cell of n is all that is not done of so many cells.
+func (b *bench) wantFailed(n, cells int64) {
+	b.t.Helper()
+	cell := b.sweep.Grid.CellAt(n)
+	if f := b.store.failures; len(f) != 1 || f[0].Lo != cell.Lo || f[0].Hi != cell.Hi {
+		b.t.Errorf("failures %+v, want the cell %v", f, cell)
+	}
+	if done := b.store.ledgers["s"].DoneCells(); done != cells-1 {
+		b.t.Errorf("%d cells done, want all but one of %d", done, cells)
+	}
 }
 
 func (b *bench) wantEnd(state jobs.State, reason string) {
@@ -197,19 +231,10 @@ func TestSilentWorker(t *testing.T) {
 			t.Fatal("not given out again after 36 s of silence")
 		}
 		again := false
-		for range 100 {
-			task, ok := b.queue.take()
-			if !ok {
-				b.pass(time.Second)
-				if task, ok = b.queue.take(); !ok {
-					break
-				}
-			}
+		b.serve("w", time.Second, func(task jobs.Task) bool {
 			again = again || (task.Lo == lost.Lo && task.Attempt == 1 && task.Deaths == 1 && task.Priority == jobs.High)
-			b.store.beat("w", task, jobs.Beat{})
-			b.store.join("w", b.sweep)
-			b.finish("w", task)
-		}
+			return false
+		})
 		if !again {
 			t.Error("the lost cells did not come again, before the others")
 		}
@@ -315,35 +340,17 @@ func TestKillerCell(t *testing.T) {
 		const killer = 777
 		b := newBench(t, 3001)
 		deaths := 0
-		for range 2000 {
-			task, ok := b.queue.take()
-			if !ok {
-				b.pass(time.Second)
-				if task, ok = b.queue.take(); !ok {
-					b.pass(60 * time.Second)
-					if task, ok = b.queue.take(); !ok {
-						break
-					}
-				}
+		b.serve("w", time.Minute, func(task jobs.Task) bool {
+			if task.Lo > killer || task.Hi <= killer {
+				return false
 			}
-			b.store.join("w", b.sweep)
-			b.store.beat("w", task, jobs.Beat{})
-			if task.Lo <= killer && killer < task.Hi {
-				deaths++
-				b.pass(40 * time.Second)
-				b.queue.done(task)
-				continue
-			}
-			b.finish("w", task)
-		}
+			deaths++
+			b.pass(40 * time.Second)
+			b.queue.done(task)
+			return true
+		})
 		b.wantEnd(jobs.Failed, "killed its worker")
-		cell := b.sweep.Grid.CellAt(killer)
-		if len(b.store.failures) != 1 || b.store.failures[0].Lo != cell.Lo || b.store.failures[0].Hi != cell.Hi {
-			t.Errorf("failures %+v, want the cell %v", b.store.failures, cell)
-		}
-		if done := b.store.ledgers["s"].DoneCells(); done != 59 {
-			t.Errorf("%d cells done, want all but one of 60", done)
-		}
+		b.wantFailed(killer, 60)
 		t.Logf("%d deaths", deaths)
 	})
 }
@@ -354,40 +361,20 @@ func TestEngineError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bad = 1234
 		b := newBench(t, 2001)
-		cell := b.sweep.Grid.CellAt(bad)
 		tries := 0
-		for {
-			task, ok := b.queue.take()
-			if !ok {
-				b.pass(time.Second)
-				if task, ok = b.queue.take(); !ok {
-					break
-				}
+		b.serve("w", time.Second, func(task jobs.Task) bool {
+			if task.Lo > bad || task.Hi <= bad {
+				return false
 			}
-			b.store.join("w", b.sweep)
-			if task.Lo <= bad && bad < task.Hi {
-				tries++
-				if task.Lo < cell.Lo {
-					done := task
-					done.Hi = cell.Lo
-					b.store.commit(b.sweep, done)
-				}
-				b.store.beat("w", task, jobs.Beat{Ended: true, Error: "no"})
-				b.queue.done(task)
-				continue
-			}
-			b.finish("w", task)
-		}
+			tries++
+			b.fails("w", task, bad)
+			return true
+		})
 		b.wantEnd(jobs.Failed, "no")
 		if tries < 3 || tries > 4 {
 			t.Errorf("%d tries, want 3, or 4 with the one that found it", tries)
 		}
-		if len(b.store.failures) != 1 || b.store.failures[0].Lo != cell.Lo || b.store.failures[0].Hi != cell.Hi {
-			t.Errorf("failures %+v, want the cell %v", b.store.failures, cell)
-		}
-		if done := b.store.ledgers["s"].DoneCells(); done != 39 {
-			t.Errorf("%d cells done, want all but one of 40", done)
-		}
+		b.wantFailed(bad, 40)
 	})
 }
 

@@ -103,13 +103,7 @@ func TestFailedAfterAll(t *testing.T) {
 			case task.Lo == 1:
 				left = task // stays with its worker, which goes on beating
 			case task.Hi > bad:
-				if task.Lo < cell.Lo {
-					done := task
-					done.Hi = cell.Lo
-					b.store.commit(b.sweep, done)
-				}
-				b.store.beat("w", task, jobs.Beat{Ended: true, Error: "no"})
-				b.queue.done(task)
+				b.fails("w", task, bad)
 			default:
 				b.finish("w", task)
 			}
