@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -30,11 +29,7 @@ func TestDamagedManifest(t *testing.T) {
 			strings.Count(errs, "\n") != 1 || !strings.Contains(errs, why) || !strings.Contains(errs, "nsweep delete bad --yes") {
 			b.Errorf("runs says\n%s\n%s", out, errs)
 		}
-		out, _ = b.call(codeDone, "runs", "--json")
-		var list []runStatus
-		if err := json.Unmarshal([]byte(out), &list); err != nil {
-			b.Fatalf("%v\n%s", err, out)
-		}
+		list := callJSON[[]runStatus](b.T, b.dir, b.env, codeDone, "runs", "--json")
 		i := slices.IndexFunc(list, func(s runStatus) bool { return s.Run == "bad" })
 		if len(list) != 2 || i < 0 || list[i].State != stateDamaged || !strings.Contains(list[i].Reason, "manifest") || list[1-i].State != jobs.Complete {
 			b.Errorf("runs --json says %+v", list)

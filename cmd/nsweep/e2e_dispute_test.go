@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -60,10 +59,8 @@ func TestDisputesAreDecided(t *testing.T) {
 		if got := digests(result(b.T, b.dir, b.env, "euler")); got != want {
 			b.Errorf("after the decision:\n%s\nwant\n%s", got, want)
 		}
-		out, _ = b.call(codeDone, "status", "euler", "--json")
-		var s runStatus
-		if err := json.Unmarshal([]byte(out), &s); err != nil || s.State != jobs.Complete || s.Sweeps[0].Disputed != 0 {
-			b.Errorf("status %+v, %v", s, err)
+		if s := b.state(); s.State != jobs.Complete || s.Sweeps[0].Disputed != 0 {
+			b.Errorf("status %+v", s)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"strconv"
@@ -122,10 +121,5 @@ func TestDamagedKey(t *testing.T) {
 // statusOf reads a run's status through the command line.
 func (s *scene) statusOf() runStatus {
 	s.t.Helper()
-	out, _ := call(s.t, s.dir, s.direct(), codeDone, "status", "toy", "--json")
-	var st runStatus
-	if err := json.Unmarshal([]byte(out), &st); err != nil {
-		s.t.Fatalf("%v\n%s", err, out)
-	}
-	return st
+	return statusOf(s.t, s.dir, s.direct(), "toy")
 }

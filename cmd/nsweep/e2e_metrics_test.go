@@ -173,9 +173,7 @@ func TestMetrics(t *testing.T) {
 	ready(http.StatusOK)
 	for _, p := range []*proc{sched, quick} {
 		p.cmd.Process.Signal(syscall.SIGTERM)
-		if code := p.wait(); code != codeDone {
-			t.Errorf("exit code %d: %s", code, p.err.String())
-		}
+		p.ends(codeDone)
 	}
 }
 
@@ -219,7 +217,5 @@ func TestMetricsToken(t *testing.T) {
 		t.Error("the token is shown")
 	}
 	p.cmd.Process.Signal(syscall.SIGINT)
-	if code := p.wait(); code != codeStopped {
-		t.Errorf("exit code %d: %s", code, p.err.String())
-	}
+	p.ends(codeStopped)
 }

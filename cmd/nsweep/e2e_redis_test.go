@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -37,9 +36,7 @@ func TestSeparateProcesses(t *testing.T) {
 		return q.wait() == codeDone
 	})
 	killed.cmd.Process.Kill()
-	if code := wait.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, wait.err.String())
-	}
+	wait.ends(codeDone)
 	got := digests(result(t, dir, env, "euler"))
 	if got != want {
 		t.Errorf("digests differ:\n%s\nwant\n%s", got, want)
@@ -60,12 +57,10 @@ func TestSchedulerTakeover(t *testing.T) {
 	first := cli(t, dir, env, "scheduler")
 	cli(t, dir, env, "worker", "--concurrency", "2")
 	wait := cli(t, dir, env, "submit", "toy.yaml", "--wait")
-	until(t, "the first values", func() bool { return cli(t, dir, env, "get", "toy", "toy", "1").wait() == codeDone })
+	begun(t, dir, env)
 	cli(t, dir, env, "scheduler")
 	first.cmd.Process.Kill()
-	if code := wait.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, wait.err.String())
-	}
+	wait.ends(codeDone)
 	r := result(t, dir, env, "toy")
 	if s, _ := r.Sweep("toy"); s.Done != 5000 || !r.Passed() {
 		t.Errorf("result %+v", r)
@@ -83,9 +78,7 @@ func TestRunBesideWorkers(t *testing.T) {
 	p := cli(t, dir, env, "run", "toy.yaml", "--concurrency", "2")
 	q := cli(t, dir, env, "run", "toy.yaml", "--concurrency", "2")
 	for _, x := range []*proc{p, q} {
-		if code := x.wait(); code != codeDone {
-			t.Errorf("exit code %d: %s", code, x.err.String())
-		}
+		x.ends(codeDone)
 	}
 	if p.out.String() != q.out.String() {
 		t.Errorf("two runs of one experiment print\n%s\nand\n%s", p.out.String(), q.out.String())
@@ -102,7 +95,7 @@ func TestFencing(t *testing.T) {
 	cli(t, dir, slow, "scheduler")
 	cli(t, dir, slow, "worker", "--concurrency", "2")
 	call(t, dir, slow, codeDone, "submit", "toy.yaml")
-	until(t, "the first values", func() bool { return cli(t, dir, slow, "get", "toy", "toy", "1").wait() == codeDone })
+	begun(t, dir, slow)
 	call(t, dir, slow, codeDone, "cancel", "toy")
 	call(t, dir, slow, codeDone, "delete", "toy", "--yes")
 	call(t, dir, slow, codeDone, "submit", "toy.yaml", "--set", "sweeps.toy.params.factor=2", "--set", "sweeps.toy.n.to=1000", "--wait")
@@ -177,18 +170,11 @@ func kills(t *testing.T, env []string, file string, times int, moments func() ti
 	}
 	// Without the flags that made it last: they choose how, not what.
 	p := cli(t, dir, fast, "run", file)
-	if code := p.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, p.err.String())
-	}
+	p.ends(codeDone)
 	if got := result(t, dir, env, name); digests(got) != want {
 		t.Errorf("digests differ after %d kills:\n%s\nwant\n%s", killed, digests(got), want)
 	}
-	var s runStatus
-	out, _ := call(t, dir, env, codeDone, "status", name, "--json")
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range s.Sweeps {
+	for _, x := range statusOf(t, dir, env, name).Sweeps {
 		t.Logf("%d kills: sweep %s has %d cells, %d were computed a second time", killed, x.Name, x.Cellsof, x.Repeated)
 		if x.Repeated > int64(10*times) {
 			t.Errorf("sweep %s: %d committed cells were computed again", x.Name, x.Repeated)
@@ -232,13 +218,11 @@ func TestRedisRestart(t *testing.T) {
 	write(t, dir, "toy.yaml", toyYAML)
 	env := on(srv, "NSWEEP_TOY_PER_CELL=20ms")
 	p := cli(t, dir, env, "run", "toy.yaml", "--concurrency", "2")
-	until(t, "the first values", func() bool { return cli(t, dir, env, "get", "toy", "toy", "1").wait() == codeDone })
+	begun(t, dir, env)
 	srv.Kill()
 	time.Sleep(500 * time.Millisecond) // the outage
 	srv.Restart()
-	if code := p.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, p.err.String())
-	}
+	p.ends(codeDone)
 	r := result(t, dir, env, "toy")
 	if s, _ := r.Sweep("toy"); s.Done != 5000 || !r.Passed() {
 		t.Errorf("result %+v", r)

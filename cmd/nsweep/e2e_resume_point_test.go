@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -50,12 +49,7 @@ func (p *point) state() []byte {
 // by what status says, or −1 when it has not begun.
 func (p *point) fraction(worker *proc) float64 {
 	p.t.Helper()
-	out, _ := call(p.t, p.dir, p.env, codeDone, "status", "point", "--json")
-	var st runStatus
-	if err := json.Unmarshal([]byte(out), &st); err != nil {
-		p.t.Fatalf("%v\n%s", err, out)
-	}
-	for _, b := range st.Tasks {
+	for _, b := range statusOf(p.t, p.dir, p.env, "point").Tasks {
 		if strings.Contains(b.Worker, pidOf(worker)) && !b.Ended && b.Fraction > 0 {
 			return b.Fraction
 		}

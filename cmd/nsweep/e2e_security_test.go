@@ -101,9 +101,7 @@ func TestNoSecrets(t *testing.T) {
 			hidden.absent(t, "a command line", string(line))
 		}
 	}
-	if code := submit.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, submit.err.String())
-	}
+	submit.ends(codeDone)
 	hidden.absent(t, "submit", submit.out.String()+submit.err.String())
 	for _, path := range []string{"", "run/toy", "metrics"} {
 		hidden.absent(t, "page "+path, viewPage(t, running[2], path, hidden["token"], "toy"))
@@ -128,9 +126,7 @@ func TestNoSecrets(t *testing.T) {
 	hidden.absent(t, "a message", told.String())
 	for _, p := range running {
 		p.cmd.Process.Signal(os.Interrupt)
-		if code := p.wait(); code != codeDone {
-			t.Errorf("exit code %d: %s", code, p.err.String())
-		}
+		p.ends(codeDone)
 		hidden.absent(t, fmt.Sprint(p.cmd.Args[1:]), p.out.String()+p.err.String())
 	}
 	// What Redis has now, and, in its file, all that it ever had.

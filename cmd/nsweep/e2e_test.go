@@ -1,26 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nsweep/nsweep/aggregator"
 )
 
 // Known digests and sums; docs/MATH.md says where they come from.
@@ -33,186 +22,6 @@ const (
 	lateExit    = 150 * time.Second
 	testEngines = "nsweep_testengine"
 )
-
-// built is the binary under test, built once with the race detector and the
-// test engine. Exit codes and signals are tested on it: "go run" hides both.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "nsweep-e2e-")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "nsweep")
-	args := []string{"build", "-race", "-tags", testEngines, "-o", bin, "."}
-	if os.Getenv("NSWEEP_SOAK") != "" {
-		// The long tests are about hours of real work, which the race detector
-		// would make a hundred times longer.
-		args = slices.DeleteFunc(args, func(a string) bool { return a == "-race" })
-	}
-	out, err := exec.Command("go", args...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return bin, nil
-})
-
-func TestMain(m *testing.M) {
-	// A process of a race build waits a second at its end for reports from other
-	// threads; the hundreds of short ones here need not.
-	os.Setenv("GORACE", "atexit_sleep_ms=20 "+os.Getenv("GORACE"))
-	// Most tests wait for processes. Without -parallel more of them may do so at
-	// a time than there are processors.
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		f.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
-	}
-	code := m.Run()
-	if bin, err := built(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
-	}
-	os.Exit(code)
-}
-
-// proc is a process under test.
-type proc struct {
-	t        *testing.T
-	cmd      *exec.Cmd
-	out, err safeBuffer
-	done     chan struct{}
-	code     int
-}
-
-// safeBuffer is a buffer that may be read while a process writes.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
-// cli starts nsweep in a folder of its own, with no NSWEEP_ variables but env.
-func cli(t *testing.T, dir string, env []string, args ...string) *proc {
-	t.Helper()
-	bin, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return launch(t, bin, dir, env, args...)
-}
-
-// launch is cli for a binary of one's own.
-func launch(t *testing.T, bin, dir string, env []string, args ...string) *proc {
-	t.Helper()
-	p := &proc{t: t, cmd: exec.Command(bin, args...), done: make(chan struct{})}
-	p.cmd.Dir = dir
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "NSWEEP_") {
-			p.cmd.Env = append(p.cmd.Env, e)
-		}
-	}
-	p.cmd.Env = append(p.cmd.Env, env...)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		p.cmd.Wait()
-		p.code = p.cmd.ProcessState.ExitCode()
-		close(p.done)
-	}()
-	t.Cleanup(func() {
-		p.cmd.Process.Kill()
-		<-p.done
-	})
-	return p
-}
-
-// wait returns the exit code, or fails the test when the process stays.
-func (p *proc) wait() int {
-	p.t.Helper()
-	select {
-	case <-p.done:
-	case <-time.After(lateExit):
-		p.cmd.Process.Signal(syscall.SIGQUIT)
-		<-p.done
-		p.t.Fatalf("nsweep %v did not end\n%s\n%s", p.cmd.Args[1:], p.out.String(), p.err.String())
-	}
-	if s := p.err.String(); strings.Contains(s, "DATA RACE") || strings.Contains(s, "panic:") || strings.Contains(s, "goroutine 1 [") {
-		p.t.Errorf("nsweep %v:\n%s", p.cmd.Args[1:], s)
-	}
-	return p.code
-}
-
-// call runs nsweep to its end and expects the exit code.
-func call(t *testing.T, dir string, env []string, code int, args ...string) (out, err string) {
-	t.Helper()
-	p := cli(t, dir, env, args...)
-	if got := p.wait(); got != code {
-		t.Fatalf("nsweep %v: exit code %d, want %d\n%s\n%s", args, got, code, p.out.String(), p.err.String())
-	}
-	return p.out.String(), p.err.String()
-}
-
-// until waits for a condition that a process brings about.
-func until(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(lateExit)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-		time.Sleep(10 * time.Millisecond) // the pace of looking, not a guess at a duration
-	}
-}
-
-// result reads a run's result through the command line.
-func result(t *testing.T, dir string, env []string, run string, flags ...string) aggregator.Result {
-	t.Helper()
-	out, _ := call(t, dir, env, codeDone, append([]string{"report", run, "--json"}, flags...)...)
-	var r aggregator.Result
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return r
-}
-
-// digests returns what must be the same in every run of an experiment.
-func digests(r aggregator.Result) string {
-	var b strings.Builder
-	for _, s := range r.Sweeps {
-		fmt.Fprintf(&b, "%s %d %v %s %s\n", s.Name, s.Done, s.Sums, s.Text, s.Tree)
-	}
-	return b.String()
-}
-
-// write puts an experiment into the folder.
-func write(t *testing.T, dir, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-var computedLine = regexp.MustCompile(`computed ([\d,]+) values, ([\d,]+) cells a second time`)
-
-// computed returns what a run says it computed.
-func computed(t *testing.T, stderr string) (values, again string) {
-	t.Helper()
-	m := computedLine.FindStringSubmatch(stderr)
-	if m == nil {
-		t.Fatalf("no count of computed values in:\n%s", stderr)
-	}
-	return m[1], m[2]
-}
 
 func TestEuler(t *testing.T) {
 	dir := t.TempDir()
@@ -437,9 +246,7 @@ func TestSecondOwnerAndAttach(t *testing.T) {
 	call(t, dir, nil, codeDone, "pause", "toy")
 	until(t, "the pause to show", func() bool { return strings.Contains(p.err.String(), "paused") })
 	call(t, dir, nil, codeDone, "resume", "toy")
-	if code := p.wait(); code != codeDone {
-		t.Errorf("exit code %d: %s", code, p.err.String())
-	}
+	p.ends(codeDone)
 }
 
 func TestSignals(t *testing.T) {
@@ -539,11 +346,7 @@ func TestCompute(t *testing.T) {
 // TestBench: the fast algorithms give the sums of the plain ones, and the table
 // has a ratio for each.
 func TestBench(t *testing.T) {
-	out, _ := call(t, t.TempDir(), nil, codeDone, "bench", "--time", "1ms", "--json")
-	var rows []benchResult
-	if err := json.Unmarshal([]byte(out), &rows); err != nil {
-		t.Fatal(err)
-	}
+	rows := callJSON[[]benchResult](t, t.TempDir(), nil, codeDone, "bench", "--time", "1ms", "--json")
 	if len(rows) < 8 {
 		t.Fatalf("%d rows", len(rows))
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -75,12 +74,7 @@ func (b *bench) harm(run string, f func(ctx context.Context, prefix string, st *
 // verify returns what verify --json reports.
 func (b *bench) verify(code int, args ...string) verifyReport {
 	b.Helper()
-	out, _ := b.call(code, append([]string{"verify", "--json"}, args...)...)
-	var r verifyReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	return r
+	return callJSON[verifyReport](b.T, b.dir, b.env, code, append([]string{"verify", "--json"}, args...)...)
 }
 
 // found lists the findings of a sweep as "lo-hi".
@@ -113,12 +107,7 @@ func (b *bench) repaired(want string, args ...string) {
 
 func (b *bench) state() runStatus {
 	b.Helper()
-	out, _ := b.call(codeDone, "status", "euler", "--json")
-	var s runStatus
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		b.Fatal(err)
-	}
-	return s
+	return statusOf(b.T, b.dir, b.env, "euler")
 }
 
 // TestVerifyFindsRot damages stored values in each way that a disk or an
@@ -284,11 +273,7 @@ func TestVerifyRecords(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	call(t, dir, nil, codeDone, "run", "--set", "sweeps.hopping.keep=sums", "--set", "sweeps.bezout=null")
-	out, _ := call(t, dir, nil, codeDone, "verify", "euler", "--sample", "all", "--json")
-	var r verifyReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := callJSON[verifyReport](t, dir, nil, codeDone, "verify", "euler", "--sample", "all", "--json")
 	if s := r.Sweeps[0]; s.wrong() != 0 || len(s.Checked) != 1 || s.Checked[0].Values != aggregator.Int(1000) {
 		t.Errorf("%+v", s)
 	}

@@ -146,9 +146,7 @@ func TestNice(t *testing.T) {
 		}
 	}
 	p.cmd.Process.Signal(os.Interrupt)
-	if code := p.wait(); code != codeStopped {
-		t.Errorf("exit code %d: %s", code, p.err.String())
-	}
+	p.ends(codeStopped)
 }
 
 // TestMaxMemory: a run that outgrows its memory is resumable, and a worker

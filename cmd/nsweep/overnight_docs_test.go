@@ -118,15 +118,13 @@ func TestBackupInMidRun(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "toy.yaml", toyYAML)
 	p := cli(t, dir, on(srv, "NSWEEP_TOY_PER_CELL=40ms"), "run", "toy.yaml", "--concurrency", "2")
-	until(t, "the first values", func() bool { return cli(t, dir, on(srv), "get", "toy", "toy", "1").wait() == codeDone })
+	begun(t, dir, on(srv))
 	backup := t.TempDir()
 	if err := os.CopyFS(filepath.Join(backup, "appendonlydir"), os.DirFS(filepath.Join(srv.Dir(), "appendonlydir"))); err != nil {
 		t.Fatal(err)
 	}
 	copied := on(redistest.Start(t, "--dir", backup))
-	if code := p.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, p.err.String())
-	}
+	p.ends(codeDone)
 	_, errs := call(t, dir, copied, codeDone, "run", "toy.yaml")
 	if values, again := computed(t, errs); values == "5,000" || values == "0" || again != "0" {
 		t.Errorf("on the copy %s values were computed, %s cells again", values, again)
@@ -148,16 +146,12 @@ func TestUpgradeInMidRun(t *testing.T) {
 	old := cli(t, dir, env, "worker", "--concurrency", "1")
 	other := cli(t, dir, on(srv, "NSWEEP_TOY_VERSION=2"), "worker", "--concurrency", "1")
 	call(t, dir, env, codeDone, "submit", "toy.yaml")
-	until(t, "the first values", func() bool { return cli(t, dir, env, "get", "toy", "toy", "1").wait() == codeDone })
+	begun(t, dir, env)
 	old.cmd.Process.Signal(syscall.SIGTERM)
-	if code := old.wait(); code != codeDone {
-		t.Errorf("exit code %d: %s", code, old.err.String())
-	}
+	old.ends(codeDone)
 	cli(t, dir, on(srv), "worker", "--concurrency", "1")
 	wait := cli(t, dir, env, "submit", "toy.yaml", "--wait")
-	if code := wait.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, wait.err.String())
-	}
+	wait.ends(codeDone)
 	p := provenanceIn(t, dir, env, "report", "toy", "--json")
 	for _, w := range p.Workers {
 		if w.PID == other.cmd.Process.Pid {

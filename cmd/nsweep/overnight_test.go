@@ -201,12 +201,8 @@ func TestWorkersComeAndGo(t *testing.T) {
 	cli(t, dir, env, "worker", "--concurrency", "2") // joins
 	until(t, "the second worker's start", func() bool { return strings.Contains(second.err.String(), "slots on") })
 	second.cmd.Process.Signal(syscall.SIGTERM)
-	if code := second.wait(); code != codeDone {
-		t.Errorf("exit code %d: %s", code, second.err.String())
-	}
-	if code := wait.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, wait.err.String())
-	}
+	second.ends(codeDone)
+	wait.ends(codeDone)
 	if _, again := computed(t, wait.err.String()); again != "0" {
 		t.Errorf("%s cells were computed again", again)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,12 +13,7 @@ import (
 // provenanceIn reads the provenance that a command prints as JSON.
 func provenanceIn(t *testing.T, dir string, env []string, args ...string) provenance {
 	t.Helper()
-	out, _ := call(t, dir, env, codeDone, args...)
-	var r struct{ Provenance provenance }
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return r.Provenance
+	return callJSON[struct{ Provenance provenance }](t, dir, env, codeDone, args...).Provenance
 }
 
 // covered counts the n that tasks say they stored.
@@ -41,13 +35,9 @@ func TestProvenance(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "toy.yaml", toyYAML)
 	first := cli(t, dir, nil, "run", "toy.yaml", "--set", "sweeps.toy.n.to=2000", "--set", "sweeps.toy.algorithm=again")
-	if code := first.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, first.err.String())
-	}
+	first.ends(codeDone)
 	second := cli(t, dir, nil, "run", "toy.yaml")
-	if code := second.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, second.err.String())
-	}
+	second.ends(codeDone)
 	p := provenanceIn(t, dir, nil, "report", "toy", "--json")
 	if len(p.Workers) != 2 || p.Workers[0].PID != first.cmd.Process.Pid || p.Workers[1].PID != second.cmd.Process.Pid {
 		t.Fatalf("workers %+v, want processes %d and %d", p.Workers, first.cmd.Process.Pid, second.cmd.Process.Pid)
@@ -101,7 +91,7 @@ func TestProvenanceOfKilled(t *testing.T) {
 	cli(t, dir, env, "scheduler")
 	killed := cli(t, dir, env, "worker", "--concurrency", "1")
 	call(t, dir, env, codeDone, "submit", "toy.yaml")
-	until(t, "the first values", func() bool { return cli(t, dir, env, "get", "toy", "toy", "1").wait() == codeDone })
+	begun(t, dir, env)
 	out, _ := call(t, dir, env, codeDone, "status", "toy", "--tasks")
 	if !strings.Contains(out, "under way") || !strings.Contains(out, "toy:1-") {
 		t.Errorf("no task under way in:\n%s", out)
