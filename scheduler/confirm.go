@@ -31,6 +31,7 @@ type second struct {
 	// others reports whether a worker is at hand that is not among those.
 	others func(not []string) bool
 	mean   float64 // estimated cost of a cell where not all are chosen
+	idle   bool    // since the last look at the store there was no whole stretch
 }
 
 // newSecond returns a planner of second computations of a share of the sweep.
@@ -68,7 +69,7 @@ func (p *planner) confirm(confirmed *jobs.Ledger) {
 
 // stored takes a newer ledger of what is stored, and by whom.
 func (p *planner) stored(ready *jobs.Ledger, marks *jobs.Marks) {
-	p.second.ready, p.second.marks, p.point = ready, marks, 0
+	p.second.ready, p.second.marks, p.point, p.second.idle = ready, marks, 0, false
 }
 
 // estimate finds what a cell of the share costs on average.
@@ -149,9 +150,13 @@ func (m *Model) Checks(s jobs.Sweep, share int64, marks *jobs.Marks) (total, lef
 // With whole it leaves a stretch alone that is far smaller: more of it will be
 // stored soon.
 func (p *planner) nextChecks(want float64, whole bool) (stretch, float64, error) {
+	if whole && p.second.idle {
+		return stretch{}, 0, nil
+	}
 	first, last := p.sweep.Cells()
 	for i := first; ; {
 		if i = p.ledger.NextOpen(i); i >= last {
+			p.second.idle = whole
 			return stretch{}, 0, nil
 		}
 		if end := p.taken.end(i); end > i {

@@ -327,3 +327,60 @@ func TestHaltWaitsForChecks(t *testing.T) {
 		}
 	})
 }
+
+// TestPlanCountsChecks: a plan names as many checks as there are cells in the
+// share, at their cost, beside what it says without.
+func TestPlanCountsChecks(t *testing.T) {
+	set, err := jobs.NewSet(1, 60_001, []int64{90_000, 95_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := toySweep(set)
+	model := NewModel(engine.NewRegistry(toy{per: func(int64) float64 { return 1e6 }}), nil)
+	without, err := model.Plan(s, 4, 0)
+	if err != nil || without.Checks != 0 || without.CheckCost != 0 {
+		t.Fatalf("%+v, %v", without, err)
+	}
+	for _, share := range []int64{300_000, jobs.All} {
+		p, err := model.Plan(s, 4, share)
+		if err != nil || p.Cost != without.Cost || p.Tasks != without.Tasks || p.Checks != s.CheckCount(share) || p.CheckTasks == 0 || p.Bytes <= without.Bytes {
+			t.Errorf("share %d: %+v, %v; without %+v", share, p, err, without)
+		}
+		values := int64(0)
+		for _, part := range (jobs.Task{Sweep: s.Name, Engine: s.Engine, Version: 1, Check: share, Lo: 1, Hi: 60_001}).Parts(s.Grid) {
+			values += part.Hi - part.Lo
+		}
+		has := s.CheckSample(share).Of(s.Name)
+		for _, n := range set.Points {
+			if has(-n) {
+				values++
+			}
+		}
+		if want := time.Duration(values) * time.Millisecond; p.CheckCost != want {
+			t.Errorf("share %d: checks take %s, want %s", share, p.CheckCost, want)
+		}
+	}
+}
+
+// TestDisputeIsSettledInMidRun: a third worker is asked while there is still work
+// of other kinds.
+func TestDisputeIsSettledInMidRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 60_001)
+		b.contradict("a", "b", "c")
+		b.finish("a", b.take("a"))
+		b.pass(3 * time.Second)
+		k := slices.IndexFunc(b.tasks(), func(t jobs.Task) bool { return len(t.Not) > 0 })
+		if k < 0 || len(b.tasks()) < 2 {
+			t.Fatalf("outstanding %+v", b.tasks())
+		}
+		c := b.tasks()[k]
+		b.store.set(func() { b.store.disputes = nil; b.dispute(0) })
+		b.finish("c", c)
+		b.drainAll("c")
+		b.wantEnd(jobs.Complete, "")
+		if b.begun != 2 {
+			t.Errorf("summed up %d times, want once more after the decision", b.begun)
+		}
+	})
+}

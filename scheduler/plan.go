@@ -84,6 +84,9 @@ func (p *planner) release(s stretch) {
 	if s.last > s.first {
 		p.cell = min(p.cell, s.first)
 	}
+	if p.second != nil {
+		p.second.idle = false
+	}
 	if len(s.points) > 0 {
 		p.point = 0
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/internal/redistest"
@@ -19,7 +20,7 @@ func TestMemory(t *testing.T) {
 		name string
 		grid engine.Grid
 		max  float64 // bytes a value
-	}{{"m", gridM, 4.3}, {"w", gridW, 8.6}} {
+	}{{"m", gridM, 4.4}, {"w", gridW, 8.6}} {
 		const n = 1_000_000
 		w, cells := filled(n, c.grid)
 		run, err := s.Create(ctx, jobs.Manifest{ID: jobs.RunID{Name: c.name}, Sweeps: []jobs.Sweep{w}})
@@ -35,8 +36,16 @@ func TestMemory(t *testing.T) {
 			pieces[odd] = append(pieces[odd], [2]int{lo, hi})
 			lo = hi
 		}
+		origin := &jobs.Origin{Worker: jobs.Worker{ID: "w"}, Lo: 1, Hi: 2, Algorithm: "a", Began: time.Now()}
 		for _, p := range append(pieces[0], pieces[1]...) {
-			if _, err := s.Commit(ctx, jobs.Commit{Run: run.ID, Sweep: "s", Keep: jobs.KeepValues, Cells: cells[p[0]:p[1]]}); err != nil {
+			if _, err := s.Commit(ctx, jobs.Commit{Run: run.ID, Sweep: "s", Keep: jobs.KeepValues, Cells: cells[p[0]:p[1]], Origin: origin}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Every cell is confirmed, too.
+		for lo := 0; lo < len(cells); lo += 1000 {
+			c := jobs.Commit{Run: run.ID, Sweep: "s", Keep: jobs.KeepValues, Cells: cells[lo:min(lo+1000, len(cells))], Origin: origin, Check: true}
+			if _, err := s.Commit(ctx, c); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -46,6 +46,16 @@ func (s *Store) Quarantines(ctx context.Context, m jobs.Manifest) ([]jobs.Quaran
 	return out, nil
 }
 
+// Expelled reports whether the run takes nothing from the worker any more. A run
+// that is gone has expelled nobody.
+func (s *Store) Expelled(ctx context.Context, id jobs.RunID, worker string) (bool, error) {
+	out, err := s.client.HExists(ctx, keysOf(id).quarantine(), strconv.Quote(worker)).Result()
+	if err != nil {
+		return false, fmt.Errorf("read the quarantine of run %s: %w", id.Name, err)
+	}
+	return out, nil
+}
+
 // decodeQuarantine reads what lua/marks.lua wrote and Expel changed: state, sweep,
 // address, place of the value in the cell, its value, the one that won, time and
 // judge. The state is "?" and a number of cells while they are being opened.

@@ -34,16 +34,17 @@ type fakeStore struct {
 
 type fakeRun struct {
 	jobs.Run
-	done      map[string]map[int64]bool // sweep → grid index
-	points    map[string]map[int64]bool
-	tasks     []jobs.Task
-	beats     []jobs.Beat
-	failures  []jobs.Failure
-	disputes  map[string][]jobs.Dispute
-	leader    string
-	damaged   map[int64]bool // cells with a wrong CRC
-	confirmed int            // of the first cells
-	illegible error
+	done       map[string]map[int64]bool // sweep → grid index
+	points     map[string]map[int64]bool
+	tasks      []jobs.Task
+	beats      []jobs.Beat
+	failures   []jobs.Failure
+	disputes   map[string][]jobs.Dispute
+	leader     string
+	quarantine []jobs.Quarantine
+	damaged    map[int64]bool // cells with a wrong CRC
+	confirmed  int            // of the first cells
+	illegible  error
 }
 
 var errNotThere = errors.New("connection refused")
@@ -245,6 +246,16 @@ func (f *fakeStore) Workers(ctx context.Context) ([]jobs.Worker, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.workers), f.enter(ctx)
+}
+
+func (f *fakeStore) Quarantines(ctx context.Context, m jobs.Manifest) ([]jobs.Quarantine, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, err := f.find(m.ID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(r.quarantine), f.enter(ctx)
 }
 
 func (f *fakeStore) Failures(ctx context.Context, id jobs.RunID) ([]jobs.Failure, error) {

@@ -34,6 +34,8 @@ type Store interface {
 	Failures(context.Context, jobs.RunID) ([]jobs.Failure, error)
 	Disputes(context.Context, jobs.RunID, jobs.Sweep) ([]jobs.Dispute, error)
 	Leader(context.Context, jobs.RunID) (string, error)
+	// Quarantines are the workers from which the run takes nothing any more.
+	Quarantines(context.Context, jobs.Manifest) ([]jobs.Quarantine, error)
 }
 
 // Controls is what the buttons do to the store.

@@ -80,6 +80,8 @@ type RunView struct {
 	Waiting  int
 	Workers  []WorkerView
 	Failures []jobs.Failure
+	// Quarantine lists the workers that computed a wrong value.
+	Quarantine []jobs.Quarantine
 
 	// read says that the details were read: ledger, tasks, failures.
 	read bool

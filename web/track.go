@@ -27,12 +27,13 @@ type tracker struct {
 	result *aggregator.Result // the stored one, when it is of this plan
 	sweeps []*sweepTrack
 
-	counts   map[string]jobs.Counts
-	tasks    []TaskView
-	failures []jobs.Failure
-	leader   string
-	pace     pace
-	flows    map[string]*flow // by worker
+	counts     map[string]jobs.Counts
+	tasks      []TaskView
+	failures   []jobs.Failure
+	quarantine []jobs.Quarantine
+	leader     string
+	pace       pace
+	flows      map[string]*flow // by worker
 
 	readAt  time.Time // when the details were read
 	lightAt time.Time // when the counters were
@@ -108,7 +109,10 @@ func (t *tracker) light(ctx context.Context, st Store, now time.Time) (err error
 	if t.counts, err = st.Counts(ctx, t.run.ID); err != nil {
 		return err
 	}
-	t.failures, err = st.Failures(ctx, t.run.ID)
+	if t.failures, err = st.Failures(ctx, t.run.ID); err != nil {
+		return err
+	}
+	t.quarantine, err = st.Quarantines(ctx, t.run.Manifest)
 	t.lightAt = now
 	return err
 }

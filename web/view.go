@@ -12,7 +12,7 @@ import (
 // view builds the run's part of a snapshot. With sum the sweeps are folded on.
 func (t *tracker) view(p *poller, now time.Time, sum bool, workers []jobs.Worker, clock time.Time) *RunView {
 	v := &RunView{ID: t.run.ID, Number: t.run.Number, State: t.run.State, Reason: t.run.Reason, Rev: t.run.Rev,
-		Created: time.UnixMilli(t.run.CreatedMs), Leader: t.leader, Failures: t.failures, read: t.deep}
+		Created: time.UnixMilli(t.run.CreatedMs), Leader: t.leader, Failures: t.failures, Quarantine: t.quarantine, read: t.deep}
 	if t.active() {
 		for _, k := range t.tasks {
 			if k.Waiting {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nsweep/nsweep/internal/testengine"
@@ -100,4 +101,36 @@ func TestHandsBack(t *testing.T) {
 	if id := tk.ID(); !slices.Contains([]string{fmt.Sprintf("%s:s:1-1000#0.0~2=0", tk.Run)}, id) {
 		t.Errorf("the task is called %s", id)
 	}
+}
+
+// TestQuarantineEndsIdleWorker: a worker without a task hears it too.
+func TestQuarantineEndsIdleWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStore()
+		w := newWorker(f, testengine.Options{})
+		if err := process(w, task(1, 1001)); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(t.Context(), &fakeServer{}) }()
+		time.Sleep(time.Minute) // fake
+		select {
+		case err := <-ended:
+			t.Fatalf("the worker ends with %v", err)
+		default:
+		}
+		f.mu.Lock()
+		f.expels = true
+		f.mu.Unlock()
+		time.Sleep(6 * time.Second) // fake
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, jobs.ErrQuarantined) {
+				t.Errorf("the worker ends with %v", err)
+			}
+		default:
+			t.Error("the worker goes on")
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type Store interface {
 	Beat(ctx context.Context, run jobs.RunID, b jobs.Beat) (jobs.State, error)
 	// Outstanding reports whether the scheduler still waits for the task.
 	Outstanding(ctx context.Context, run jobs.RunID, task string) (bool, error)
+	// Expelled reports whether the run takes nothing from the worker any more.
+	Expelled(ctx context.Context, run jobs.RunID, worker string) (bool, error)
 	// SaveState, LoadState and DropState keep an engine's intermediate state.
 	SaveState(ctx context.Context, run jobs.RunID, key string, state []byte) error
 	LoadState(ctx context.Context, run jobs.RunID, key string) ([]byte, error)
@@ -117,6 +120,7 @@ type Worker struct {
 	left    *sync.Cond       // a handler ended
 	running map[string]int   // handlers by task ID, also those asynq gave up on
 	numbers map[string]int64 // tasks that committed, by run and sweep
+	served  []jobs.RunID     // of the latest tasks
 }
 
 // New returns a worker over the engines of the registry.
@@ -174,6 +178,37 @@ func (w *Worker) expel(err error) {
 	}
 }
 
+// maxServed is how many runs a worker asks about when it is idle.
+const maxServed = 8
+
+// serves notes that the worker has a task of the run.
+func (w *Worker) serves(run jobs.RunID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.served = append(slices.DeleteFunc(w.served, func(r jobs.RunID) bool { return r == run }), run)
+	if len(w.served) > maxServed {
+		w.served = w.served[1:]
+	}
+}
+
+// checkServed asks whether a run that the worker has computed for takes nothing
+// from it any more: one without a task hears so from nothing else.
+func (w *Worker) checkServed(ctx context.Context) error {
+	w.mu.Lock()
+	runs := slices.Clone(w.served)
+	w.mu.Unlock()
+	for _, run := range runs {
+		out, err := w.store.Expelled(ctx, run, w.opts.Self.ID)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			w.opts.Log.Debug("quarantine not read", "run", run.Name, "err", err)
+		case out:
+			return fmt.Errorf("run %s: %w", run.Name, jobs.ErrQuarantined)
+		}
+	}
+	return nil
+}
+
 // greet keeps the worker on the store's list until ctx ends or it is expelled.
 func (w *Worker) greet(ctx context.Context) error {
 	tick := time.NewTicker(w.opts.BeatEvery)
@@ -189,6 +224,9 @@ func (w *Worker) greet(ctx context.Context) error {
 		}
 		if err := w.store.Hello(ctx, w.opts.Self); err != nil && ctx.Err() == nil {
 			w.opts.Log.Warn("heartbeat of the worker failed", "err", err)
+		}
+		if err := w.checkServed(ctx); err != nil {
+			return err
 		}
 		if time.Since(checked) < time.Minute {
 			continue
@@ -250,6 +288,7 @@ func (w *Worker) ProcessTask(ctx context.Context, at *asynq.Task) error {
 		log.Debug("task skipped", "outstanding", live, "err", err)
 		return err // nil, or asynq tries the transport again
 	}
+	w.serves(t.Run)
 	j := &job{worker: w, task: t, log: log, share: w.seats.want(t.Alone)}
 	j.run(context.WithoutCancel(ctx))
 	return nil

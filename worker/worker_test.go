@@ -37,6 +37,7 @@ type fakeStore struct {
 	saved   map[string][]byte
 	down    bool  // every call fails
 	lasting error // of every commit
+	expels  bool  // what Expelled answers
 	banned  bool  // beats answer that the worker is quarantined
 	batches []jobs.Commit
 }
@@ -137,6 +138,12 @@ func (f *fakeStore) DropState(_ context.Context, _ jobs.RunID, key string) error
 	defer f.mu.Unlock()
 	delete(f.saved, key)
 	return nil
+}
+
+func (f *fakeStore) Expelled(context.Context, jobs.RunID, string) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.expels, nil
 }
 
 func (f *fakeStore) Hello(context.Context, jobs.Worker) error { f.hellos++; return nil }

@@ -151,6 +151,11 @@ func testQuarantineOfPoints(t *testing.T, s *store.Store) {
 	f.banned(fmt.Sprintf("bad 7 %s %s w2 true 0", Value(8), Value(7)))
 	f.want(-7, "w1 a, w2 a")
 	f.refused(by(point(7, 7), "bad", "a"))
+	for worker, want := range map[string]bool{"bad": true, "w1": false} {
+		if out, err := s.Expelled(f.ctx, f.run.ID, worker); err != nil || out != want {
+			t.Fatalf("%s is expelled: %v, %v", worker, out, err)
+		}
+	}
 	if n, err := s.Expel(f.ctx, f.run.Manifest, "bad"); err != nil || n != 1 {
 		t.Fatalf("%d points are opened, %v", n, err)
 	}
