@@ -1,5 +1,7 @@
 package jobs
 
+import "fmt"
+
 // Hand is a worker together with the algorithm that it used.
 type Hand struct {
 	// Worker is the worker's ID.
@@ -89,4 +91,13 @@ type Quarantine struct {
 	// cells and points were.
 	Pending  bool  `json:"pending,omitempty"`
 	Reopened int64 `json:"reopened"`
+}
+
+// Why says what convicted the worker, as in "it computed 7 for n = 51 of sweep a,
+// two others 8".
+func (q Quarantine) Why() string {
+	if q.Value == "" {
+		return fmt.Sprintf("two others agree on another result for the cell of n = %d of sweep %s", q.N, q.Sweep)
+	}
+	return fmt.Sprintf("it computed %s for n = %d of sweep %s, two others %s", q.Value, q.N, q.Sweep, q.Won)
 }

@@ -92,8 +92,8 @@ type Options struct {
 	// LeadFor is the life of the lock on a run, 10 s.
 	LeadFor time.Duration
 	// Ahead bounds the work that is outstanding for each slot, beside one task
-	// under way and one that waits, 10 s. What is given out again stands behind
-	// it in the queue.
+	// under way and one that waits, 10 s. Another run of the same priority, and
+	// what such a run of the highest has given out again, stand behind it.
 	Ahead time.Duration
 	// MinWindow and PerSlot bound the outstanding tasks: max(MinWindow,
 	// PerSlot × slots), 64 and 4; more when they take no time at all.

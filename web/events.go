@@ -103,11 +103,7 @@ func runDifferences(old, r *RunView) []Event {
 		say(string(r.State), "%s", text)
 	}
 	for _, q := range firstN(gone(r.Quarantine, old.Quarantine, func(q jobs.Quarantine) string { return q.Worker }), maxAlike) {
-		text := fmt.Sprintf("%s is in quarantine: two others agree against it at n = %d of %s", shortWorker(q.Worker), q.N, q.Sweep)
-		if q.Value != "" {
-			text += fmt.Sprintf(", on %s in place of %s", q.Won, q.Value)
-		}
-		say("disputed", "%s", text)
+		say("disputed", "%s is in quarantine: %s", shortWorker(q.Worker), q.Why())
 	}
 	if old.Rev != r.Rev {
 		say("plan", "the plan of run %s was changed (revision %d)", r.ID.Name, r.Rev)

@@ -50,6 +50,7 @@ var (
 	descChecks    = desc("checkpoints", "Checkpoints by how they stand.", "run", "status")
 	descTasks     = desc("tasks", "Tasks given out: running with a worker, waiting without.", "run", "state")
 	descFailures  = desc("failures", "Stretches of n that could not be computed.", "run")
+	descShut      = desc("workers_quarantined", "Workers from which the run takes nothing any more, because they computed wrong values.", "run")
 	descDepth     = desc("queue_depth", "Tasks waiting in asynq, by queue.", "queue")
 	descWorkers   = desc("workers", "Worker processes alive.")
 	descSlots     = desc("worker_slots", "Slots of all workers.")
@@ -57,7 +58,7 @@ var (
 	descViewers   = desc("dashboard_viewers", "Open streams.")
 	descRefused   = desc("dashboard_streams_refused_total", "Streams refused because there were too many.")
 	descSkipped   = desc("dashboard_updates_skipped_total", "Updates that a slow viewer never saw.")
-	descriptions  = []*prometheus.Desc{descUp, descAge, descRuns, descCells, descValues, descPlanned, descRepeated, descShare, descLeft, descChecks, descTasks, descFailures, descDepth, descWorkers, descSlots, descBusy, descViewers, descRefused, descSkipped}
+	descriptions  = []*prometheus.Desc{descUp, descAge, descRuns, descCells, descValues, descPlanned, descRepeated, descShare, descLeft, descChecks, descTasks, descFailures, descShut, descDepth, descWorkers, descSlots, descBusy, descViewers, descRefused, descSkipped}
 	runStates     = []jobs.State{jobs.Running, jobs.Paused, jobs.Complete, jobs.Halted, jobs.Failed, jobs.Cancelled}
 	maxQueueNames = 64
 )
@@ -148,6 +149,7 @@ type series struct {
 	values, planned, repeated  int64
 	checks                     CheckCounts
 	running, waiting, failures int
+	shut                       int
 	share, left                float64 // negative: not told
 }
 
@@ -182,6 +184,7 @@ func labelled(runs []*RunView) []*series {
 		x.running += len(r.Tasks)
 		x.waiting += r.Waiting
 		x.failures += len(r.Failures)
+		x.shut += len(r.Quarantine)
 	}
 	return out
 }
@@ -208,4 +211,5 @@ func (x *series) collect(gauge, counter func(*prometheus.Desc, float64, ...strin
 	gauge(descTasks, float64(x.running), x.run, "running")
 	gauge(descTasks, float64(x.waiting), x.run, "waiting")
 	gauge(descFailures, float64(x.failures), x.run)
+	gauge(descShut, float64(x.shut), x.run)
 }

@@ -279,7 +279,7 @@ func TestEvents(t *testing.T) {
 	}, "disputed: two computations of s disagree at n = 1")
 	step(func() {
 		r.quarantine = []jobs.Quarantine{{Worker: "h:7:abcd", Sweep: "s", N: 3, Value: "8", Won: "7"}}
-	}, "disputed: h:7 is in quarantine: two others agree against it at n = 3 of s, on 7 in place of 8")
+	}, "disputed: h:7 is in quarantine: it computed 8 for n = 3 of sweep s, two others 7")
 	step(func() { r.finish("s", 1, 10) })
 	step(func() {}, "checked: checkpoint met: f(201) = "+engine.Int128From(toy(201)).String(),
 		"checked: checkpoint met: Σ f², n ≤ 201 = "+r.Sweeps[0].Checkpoints[1].Want.String())

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,4 +61,25 @@ func TestVerified(t *testing.T) {
 	if w := newStill(t, g, Options{}).look(0).Run("q").Sweeps[0]; w.Cells.Verified != 3 || w.Cells.Done != 7 {
 		t.Errorf("by counters: %+v", w.Cells)
 	}
+}
+
+// TestQuarantine: a worker that computed wrong values stands at the top of its
+// run's page.
+func TestQuarantine(t *testing.T) {
+	f := newFake()
+	r := f.add("r", toySweep(t, "s", 50, 1, 501))
+	r.quarantine = []jobs.Quarantine{
+		{Worker: "alder:4711:abcd", Sweep: "s", N: 51, Value: "7", Won: "<8>", AtMs: 1000, Reopened: 1234},
+		{Worker: "birch:4711:abcd", Sweep: "s", N: 101, Pending: true},
+	}
+	f.add("other", toySweep(t, "s", 50, 1, 501))
+	_, base := serveFake(t, Options{Store: f, Pace: fast, IdlePace: fast})
+	c := newClient(t, base)
+	c.answers("/readyz", 200)
+	c.get("/run/r").want(t, 200, `alder:4711</span>: it computed 7 for n = 51 of sweep s, two others &lt;8&gt;; opened again, because only it had computed them: 1,234.`,
+		`birch:4711</span>: two others agree on another result for the cell of n = 101 of sweep s; its cells are about to be computed again.`)
+	if a := c.get("/run/other"); strings.Contains(a.body, "quarantine") {
+		t.Error("another run tells of the quarantine")
+	}
+	c.get("/metrics").want(t, 200, `nsweep_workers_quarantined{run="r"} 2`, `nsweep_workers_quarantined{run="other"} 0`)
 }

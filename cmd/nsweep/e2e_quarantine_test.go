@@ -38,12 +38,7 @@ func rightToy(t *testing.T, sweep string) string {
 // verified reads what report says about second computations.
 func verified(t *testing.T, dir string, env []string, run string) verification {
 	t.Helper()
-	out, _ := call(t, dir, env, codeDone, "report", run, "--json")
-	var r struct{ Verification verification }
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return r.Verification
+	return callJSON[struct{ Verification verification }](t, dir, env, codeDone, "report", run, "--json").Verification
 }
 
 // guilty expects one worker in quarantine, for a value that is one too large.
@@ -80,9 +75,7 @@ func TestWrongWorkerIsCaught(t *testing.T) {
 	for range 3 {
 		cli(t, dir, env, "worker", "--concurrency", "1")
 	}
-	if code := wait.wait(); code != codeDone {
-		t.Fatalf("exit code %d: %s", code, wait.err.String())
-	}
+	wait.ends(codeDone)
 	if got := digests(result(t, dir, env, "toy")); got != want {
 		t.Errorf("digests\n%s\nwant\n%s", got, want)
 	}
@@ -93,6 +86,10 @@ func TestWrongWorkerIsCaught(t *testing.T) {
 	q := guilty(t, v)
 	if !strings.Contains(q.Worker, fmt.Sprintf(":%d:", bad.cmd.Process.Pid)) {
 		t.Errorf("%s is in quarantine, not process %d", q.Worker, bad.cmd.Process.Pid)
+	}
+	page := cli(t, dir, env, "serve", "--listen", "127.0.0.1:0")
+	if status, body := page.page(dashboardOn, "run/toy", ""); status != 200 || !strings.Contains(body, "<b>In quarantine</b>") || !strings.Contains(body, q.Why()) {
+		t.Errorf("the page does not tell of the quarantine: %d\n%s", status, body)
 	}
 	s := v.Sweeps[0]
 	if v.Sample != "all" || s.Cells != 400 || s.Values != 20_000 || s.Share != 1 || s.Missing != 0 {

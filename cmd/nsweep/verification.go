@@ -191,12 +191,7 @@ func (v *verification) print(out io.Writer) {
 // printQuarantine says who is in quarantine and why.
 func printQuarantine(out io.Writer, list []jobs.Quarantine) {
 	for _, q := range list {
-		fmt.Fprintf(out, "in quarantine: worker %s, since %s: ", q.Worker, momentText(q.AtMs))
-		if q.Value != "" {
-			fmt.Fprintf(out, "it computed %s for n = %d of sweep %s, two others %s", q.Value, q.N, q.Sweep, q.Won)
-		} else {
-			fmt.Fprintf(out, "two others agree on another result for the cell of n = %d of sweep %s", q.N, q.Sweep)
-		}
+		fmt.Fprintf(out, "in quarantine: worker %s, since %s: %s", q.Worker, momentText(q.AtMs), q.Why())
 		switch {
 		case q.Pending:
 			fmt.Fprintln(out, "; its cells are about to be computed again")
