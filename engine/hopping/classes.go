@@ -215,6 +215,7 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 	c.shelf.slot = 0
 	work := int64(0)
 	for s := least; ; s++ {
+		g.tracked = late > 0
 		k, err := c.group(s, s-late, n, g, before, p)
 		if err != nil {
 			return result{}, err

@@ -54,24 +54,22 @@ func (c *classSolver[T]) keep(s, m int, g *group[T]) {
 	if r.ids == none {
 		return
 	}
-	// Maps do not fall, so the last to write an entry is right.
-	k.last = grow(k.last, g.places)
 	ids := g.mem[r.ids:][:g.rows[g.first].n]
-	for class, id := range ids {
-		k.last[id] = T(class)
-	}
 	k.near = grow(k.near, (len(ids)-1)/nearEvery+1)
 	for i := range k.near {
 		k.near[i] = ids[i*nearEvery]
 	}
-	if r.ids2 != none {
-		ids2 := g.mem[r.ids2:][:g.places]
-		for id, id2 := range ids2 { // id2 ≤ id
-			k.last[id2] = k.last[id]
-		}
-		for i, id := range k.near {
-			k.near[i] = ids2[id]
-		}
+	if r.ids2 == none {
+		k.last = append(k.last, g.last[:g.places]...)
+		return
+	}
+	k.last = grow(k.last, g.places)
+	ids2 := g.mem[r.ids2:][:g.places]
+	for id, id2 := range ids2 { // which do not fall, so the last to write is right
+		k.last[id2] = g.last[id]
+	}
+	for i, id := range k.near {
+		k.near[i] = ids2[id]
 	}
 	k.last = k.last[:r.n]
 }

@@ -26,6 +26,9 @@ type group[T word] struct {
 	pad int
 	// places is how many places the first merge left: the length of an ids2.
 	places int
+	// last, if tracked is set, has the last class of each of these places.
+	last    []T
+	tracked bool
 }
 
 // reset empties g for the rows first, …, s.
@@ -96,6 +99,12 @@ func (g *group[T]) merge(m int) {
 	r := &g.rows[m]
 	at := g.alloc(r.n)
 	ids := g.mem[at:][:r.n]
+	if g.tracked && r.ids == none {
+		g.last = grow(g.last, r.n)
+		g.places = compactTracked(g.list(r), ids, g.last)
+		r.ids, r.n = at, g.places
+		return
+	}
 	k := compact(g.list(r), ids)
 	switch {
 	case r.ids == none:
@@ -181,6 +190,25 @@ func compact[T word](list, ids []T) int {
 			list[k] = list[i-1]
 		}
 		ids[i-1] = T(k)
+	}
+	return k + 1
+}
+
+// compactTracked is compact for a list by class, and leaves in last the last class
+// of each place.
+func compactTracked[T word](list, ids, last []T) int {
+	ids, last = ids[:len(list)], last[:len(list)]
+	before, k := list[0], 0
+	for i, x := range list {
+		step := 0
+		if x != before {
+			step = 1
+		}
+		before = x
+		k += step
+		list[k] = x
+		ids[i] = T(k)
+		last[k] = T(i)
 	}
 	return k + 1
 }
