@@ -91,6 +91,24 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestTimeLeftIsTold: as soon as it is known, in seconds.
+func TestTimeLeftIsTold(t *testing.T) {
+	f := newFake()
+	r := f.add("r", toySweep(t, "s", 50, 1, 5001))
+	s := newStill(t, f, Options{})
+	for i := range int64(11) { // one of a hundred cells a second
+		r.finish("s", i, i+1)
+		s.hub.look("r")
+		s.look(time.Second)
+		if told := strings.Contains(gathered(t, s), "nsweep_run_left_seconds{"); told != (i >= 8) {
+			t.Errorf("after %d s: told %t", i, told)
+		}
+	}
+	if text := gathered(t, s); !strings.Contains(text, `nsweep_run_left_seconds{run="r"} 89`+"\n") {
+		t.Errorf("want 89 s for 89 cells:\n%s", text)
+	}
+}
+
 // TestLabelsAreBounded has more runs, engines and queues than can have labels.
 func TestLabelsAreBounded(t *testing.T) {
 	f := newFake()
