@@ -13,8 +13,9 @@ const (
 	// maxHanded is how often a check is handed back by workers that must not
 	// compute it before anybody may.
 	maxHanded = 100
-	// maxPause is the longest pause before a check that was handed back is given
-	// out again.
+	// A check that was handed back is given out again after minPause when a worker
+	// is free that may compute it, and after maxPause at the latest.
+	minPause = 50 * time.Millisecond
 	maxPause = 2 * time.Second
 	// costSamples is how many cells the cost of a share is estimated from.
 	costSamples = 32
@@ -30,15 +31,17 @@ type second struct {
 	marks  *jobs.Marks  // who stored it, or nil
 	// others reports whether a worker is at hand that is not among those.
 	others func(not []string) bool
-	mean   float64 // estimated cost of a cell where not all are chosen
-	idle   bool    // since the last look at the store there was no whole stretch
+	// free reports whether one of them has a slot to spare.
+	free func(not []string) bool
+	mean float64 // estimated cost of a cell where not all are chosen
+	idle bool    // since the last look at the store there was no whole stretch
 }
 
 // newSecond returns a planner of second computations of a share of the sweep.
 func newSecond(s jobs.Sweep, m *Model, share int64) (*planner, error) {
 	first, last := s.Cells()
 	x := &second{share: share, chosen: jobs.NewLedger(first, last), ready: jobs.NewLedger(first, last),
-		others: func([]string) bool { return false }}
+		others: func([]string) bool { return false }, free: func([]string) bool { return true }}
 	has := s.CheckSample(share).Of(s.Name)
 	for i := first; i < last; i++ {
 		if has(i) {

@@ -384,3 +384,54 @@ func TestDisputeIsSettledInMidRun(t *testing.T) {
 		}
 	})
 }
+
+// TestHandedBackWaitsForAFreeWorker: a check that its author handed back is not
+// given to it again and again while the other worker is busy, and at once when
+// that is free.
+func TestHandedBackWaitsForAFreeWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newVerified(t, 0, 4001)
+		b.drainAll("a")
+		b.wantEnd(jobs.Complete, "")
+		b.store.set(func() { b.store.run.State, b.store.run.Verify, b.store.run.Rev = jobs.Running, jobs.All, 1 })
+		b.store.join("b", b.sweep)
+		b.lead()
+		held := b.take("b")
+		if !slices.Equal(held.Not, []string{"a"}) {
+			t.Fatalf("a check of what a stored is not for %v", held.Not)
+		}
+		given := b.puts()
+		b.pass(10 * time.Second)
+		for range 100 {
+			b.store.beat("b", held, jobs.Beat{})
+			if x, ok := b.queue.take(); ok {
+				b.store.beat("a", x, jobs.Beat{})
+				b.store.beat("a", x, jobs.Beat{Ended: true})
+				b.queue.done(x)
+			}
+			b.pass(100 * time.Millisecond)
+		}
+		// Ten seconds, with pauses that grow to two seconds for each of a few tasks.
+		if k := b.puts() - given; k > 60 {
+			t.Errorf("given out %d times while only a was free", k)
+		}
+		for range 10 { // all that a can get
+			if x, ok := b.queue.take(); ok {
+				b.store.beat("a", x, jobs.Beat{})
+				b.store.beat("a", x, jobs.Beat{Ended: true})
+				b.queue.done(x)
+			}
+		}
+		b.pass(60 * time.Millisecond)
+		b.finish("b", held)
+		b.pass(200 * time.Millisecond)
+		x, ok := b.queue.take()
+		if !ok {
+			t.Fatal("nothing is given out though b is free")
+		}
+		b.store.beat("b", x, jobs.Beat{})
+		b.finish("b", x)
+		b.drainBy("b")
+		b.wantEnd(jobs.Complete, "")
+	})
+}

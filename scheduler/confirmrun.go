@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nsweep/nsweep/jobs"
@@ -14,9 +15,36 @@ func (o *outstanding) handedBack() bool {
 	return o.task.Check > 0 && len(o.task.Not) > 0 && !o.plan.progress(stretchOf(o.lane.sweep, o.task))
 }
 
-// pause is how long a check that was handed back so often waits.
-func pause(handed int) time.Duration {
-	return min(50*time.Millisecond<<min(handed, 10), maxPause)
+// handBack puts a stretch in line again that a worker handed back.
+func (p *planner) handBack(s stretch) {
+	s.handed++
+	now := time.Now()
+	s.soon = now.Add(minPause)
+	s.after = now.Add(min(minPause<<min(s.handed, 10), maxPause))
+	p.requeue(s)
+}
+
+// due reports whether a stretch may be given out now.
+func (p *planner) due(s stretch) bool {
+	now := time.Now()
+	switch {
+	case !s.after.After(now):
+		return true
+	case s.soon.After(now):
+		return false
+	}
+	return p.second.free(p.second.authors(nil, s.first, s.last, s.points))
+}
+
+// freeWorker reports whether a worker for the queue is at hand that is not among
+// those and, as far as this run knows, has a slot to spare.
+func (f *Feeder) freeWorker(queue string, not []string) bool {
+	for _, w := range f.workers {
+		if slices.Contains(w.Queues, queue) && !w.Among(not) && f.busy[w.ID] < w.Slots {
+			return true
+		}
+	}
+	return false
 }
 
 // checkSums estimates what is left to confirm of a lane.
@@ -42,6 +70,7 @@ func (f *Feeder) loadChecks(ctx context.Context, ln *lane) (err error) {
 	p := ln.checks
 	p.aloneAfter, p.maxCells = ln.plan.aloneAfter, ln.plan.maxCells
 	p.second.others = func(not []string) bool { return f.otherWorker(ln.sweep.Queue(), not) }
+	p.second.free = func(not []string) bool { return f.freeWorker(ln.sweep.Queue(), not) }
 	if ln.checkTotal, err = p.left(); err != nil {
 		return jobs.Lasting(err)
 	}

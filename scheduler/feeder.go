@@ -25,6 +25,7 @@ type Feeder struct {
 
 	slots     map[string]int         // by queue
 	workers   map[string]jobs.Worker // at hand, nil before the first look
+	busy      map[string]int         // tasks of this run that each worker is at
 	lonely    bool                   // no worker is at hand but those in quarantine, and that was said
 	lookedAt  time.Time              // when the workers were read
 	server    string                 // the store's incarnation when the run was loaded

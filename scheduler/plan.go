@@ -36,10 +36,11 @@ type stretch struct {
 	attempt     int
 	deaths      int
 	// Of a second computation: by which algorithm, how often it was handed back,
-	// and when it may be given out again.
-	algorithm string
-	handed    int
-	after     time.Time
+	// and when it may be given out again: at soon if a worker that may compute it
+	// has nothing to do, else at after.
+	algorithm   string
+	handed      int
+	soon, after time.Time
 }
 
 // planner cuts the unfinished cells of one sweep into tasks. It is pure: it
@@ -160,7 +161,7 @@ func (p *planner) next(want float64, whole bool) (stretch, float64, bool, error)
 	for k := 0; k < len(p.again); {
 		s := p.again[k]
 		open := p.open(s)
-		if open && s.after.After(time.Now()) {
+		if open && !p.due(s) {
 			k++
 			continue
 		}

@@ -28,6 +28,7 @@ func (f *Feeder) reconcile(ctx context.Context) error {
 	for _, ln := range f.sweeps {
 		ln.fresh = false
 	}
+	f.busy = map[string]int{}
 	for _, b := range beats {
 		o := f.out[b.Task]
 		if o == nil {
@@ -38,6 +39,9 @@ func (f *Feeder) reconcile(ctx context.Context) error {
 			continue
 		}
 		o.beat, o.beating = b, true
+		if !b.Ended && !b.Waiting {
+			f.busy[b.Worker]++
+		}
 	}
 	var unheard []*outstanding
 	for id, o := range f.out {
@@ -118,11 +122,8 @@ func (f *Feeder) over(ctx context.Context, id string, o *outstanding) error {
 		return f.failed(ctx, id, o)
 	}
 	if o.handedBack() {
-		s := stretchOf(o.lane.sweep, o.task)
-		s.handed++
-		s.after = time.Now().Add(pause(s.handed))
 		f.forget(id)
-		o.plan.requeue(s)
+		o.plan.handBack(stretchOf(o.lane.sweep, o.task))
 		return nil
 	}
 	f.again(id, o, o.task.Deaths)
