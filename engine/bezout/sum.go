@@ -143,6 +143,11 @@ func (s *summation) run(ctx context.Context, sink engine.Sink) error {
 		}
 	}
 	for k := s.cut; k >= 1; k-- {
+		if k%lookEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		s.acc[k] -= sumStrided(s.acc, k, 0, 1, countRough(s.cut/k))
 		for i, q := range s.funcs {
 			s.totals[i] = s.totals[i].Add(mul(q.step(k), s.acc[k]-s.fRoot))

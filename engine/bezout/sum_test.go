@@ -66,9 +66,12 @@ func TestSumPowersOfTen(t *testing.T) {
 func TestSumLargePowersOfTen(t *testing.T) {
 	soak(t)
 	n := int64(100_000_000_000)
-	for k := 12; k <= 14; k++ {
+	for k := 12; k <= 15; k++ {
 		n *= 10
 		checkPower(t, k, n)
+	}
+	if got := summed(t, n, sumOptions{}).totals[0].String(); got != "202642367284675754311123909409" {
+		t.Errorf("W(10^15) = %s", got)
 	}
 	// From testdata/bench/memo.cpp.
 	if got := summed(t, 1_000_000_000_000, sumOptions{}).totals[0].String(); got != "202642367284809138396117" {

@@ -40,11 +40,15 @@ func (s *summation) high(ctx context.Context) error {
 		}
 		s.word += words
 		if s.next == s.cut {
-			p.close()
+			if err := p.close(ctx); err != nil {
+				return err
+			}
 		}
 		if s.pace.add(float64(wheelSpan*words) * nsHighNumber(s.limit)) {
 			if s.pace.saving() && s.next > s.cut {
-				p.close()
+				if err := p.close(ctx); err != nil {
+					return err
+				}
 				p.open()
 			}
 			if err := s.pace.pause(ctx, s); err != nil {
@@ -57,7 +61,7 @@ func (s *summation) high(ctx context.Context) error {
 
 // segment reads F(⌊n/m⌋) off the current segment for the m that fall into it
 // and leaves F at its end in f. The first segments above R fill many batches
-// each, so it looks at ctx after every one.
+// each, and ctx is looked at in each of them.
 func (p *highPart) segment(ctx context.Context) error {
 	s := p.summation
 	start, end := p.sieve.start, wheelSpan*(p.sieve.start+p.sieve.words)
@@ -96,8 +100,7 @@ func (p *highPart) segment(ctx context.Context) error {
 		p.batch[m-p.lo] = int32(v)
 		s.next--
 		if s.next < p.lo && s.next > s.cut {
-			p.close()
-			if err := ctx.Err(); err != nil {
+			if err := p.close(ctx); err != nil {
 				return err
 			}
 			p.open()
@@ -143,9 +146,14 @@ func (p *highPart) open() {
 	p.lo = max(p.cut+1, p.hi-int64(len(p.batch))+1)
 }
 
+// lookEvery is how many k are gone through between two looks at ctx: a
+// millisecond.
+const lookEvery = 1 << 15
+
 // close adds the terms of the m met since open to the totals, and subtracts
-// their F from the sums of all k with m = kd.
-func (p *highPart) close() {
+// their F from the sums of all k with m = kd. After an error the summation is of
+// no more use.
+func (p *highPart) close(ctx context.Context) error {
 	s := p.summation
 	lo, base := s.next+1, p.lo
 	met := p.batch[lo-base : p.hi-base+1]
@@ -156,7 +164,13 @@ func (p *highPart) close() {
 		s.parts[m] = int64(met[m-lo])
 	}
 	for k := int64(1); k <= min(s.cut, p.hi/13); k++ {
+		if k%lookEvery == 1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		s.acc[k] -= sumStrided(p.batch, k, base, max(1, countRough((lo-1)/k)), countRough(p.hi/k))
 	}
 	s.pace.add(float64(len(met)) * nsHighPoint)
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"sync"
 )
 
@@ -91,11 +90,13 @@ func (s *summation) low(ctx context.Context) error {
 
 // invert makes the table of reciprocals at least count long.
 func (p *lowPart) invert(ctx context.Context, count int64) error {
-	if n := int64(len(p.inverse)); n < count {
-		p.inverse = slices.Grow(p.inverse, int(count-n))
+	if int64(cap(p.inverse)) < count {
+		// Memory from the system is touched piece by piece below: slices.Grow
+		// would clear all of it first.
+		p.inverse = append(make([]float64, 0, count), p.inverse...)
 	}
 	for j := int64(len(p.inverse)); j < count; j++ {
-		if (j+1)%poll == 0 && ctx.Err() != nil {
+		if (j+1)%(poll/4) == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		p.inverse = append(p.inverse, 1/float64(roughAt(j)))
