@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,8 +19,9 @@ import (
 // Known sums at powers of ten, exponents from 1 on: the Mertens function, OEIS
 // A084237, and Φ(10^k) = Σ φ(m), OEIS A064018.
 var (
-	knownMertens = []int64{-1, 1, 2, -23, -48, 212, 1037, 1928, -222, -33722, -87856, 62366, 599582, -875575, -3216373}
-	knownPhi     = []string{"32", "3044", "304192", "30397486", "3039650754", "303963552392", "30396356427242",
+	knownMertens = []int64{-1, 1, 2, -23, -48, 212, 1037, 1928, -222, -33722, -87856, 62366, 599582, -875575, -3216373,
+		-3195437, -21830254, -46758740}
+	knownPhi = []string{"32", "3044", "304192", "30397486", "3039650754", "303963552392", "30396356427242",
 		"3039635516365908", "303963551173008414", "30396355092886216366", "3039635509283386211140", "303963550927059804025910"}
 )
 
@@ -45,6 +48,7 @@ func checkPower(t *testing.T, k int, n int64) {
 	if k <= len(knownPhi) && s.totals[1].String() != knownPhi[k-1] {
 		t.Errorf("Φ(10^%d) = %s, want %s", k, s.totals[1], knownPhi[k-1])
 	}
+	t.Logf("W(10^%d) = %s by cut %d", k, s.totals[0], s.cut)
 	other := summed(t, n, sumOptions{details: true, cut: s.cut*2/3 + 1, highWords: 20_000})
 	if other.cut == s.cut && n > 10_000_000 {
 		t.Errorf("10^%d: both cuts are %d", k, s.cut)
@@ -77,6 +81,24 @@ func TestSumLargePowersOfTen(t *testing.T) {
 	if got := summed(t, 1_000_000_000_000, sumOptions{}).totals[0].String(); got != "202642367284809138396117" {
 		t.Errorf("W(10^12) = %s", got)
 	}
+}
+
+// TestSumHugePower does the same for the power of ten in NSWEEP_SOAK_POWER, from 1
+// to 18: 10^17 takes some eight minutes.
+func TestSumHugePower(t *testing.T) {
+	text := os.Getenv("NSWEEP_SOAK_POWER")
+	if text == "" {
+		t.Skip("NSWEEP_SOAK_POWER is not set")
+	}
+	k, err := strconv.Atoi(text)
+	if err != nil || k < 1 || k > 18 {
+		t.Fatalf("NSWEEP_SOAK_POWER=%s: want 1 to 18", text)
+	}
+	n := int64(1)
+	for range k {
+		n *= 10
+	}
+	checkPower(t, k, n)
 }
 
 // TestSumWays compares W, M and Φ at every cut for small n, without and with
