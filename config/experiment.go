@@ -25,6 +25,9 @@ type Experiment struct {
 	// Verify is the share of the cells, in millionths, that a second computation
 	// must confirm before the run is complete: 0 … 1000000.
 	Verify int64
+	// VerifySame has that computation made by the sweep's own algorithm instead of
+	// another one where there is one.
+	VerifySame bool
 	// Notify says whom to tell how the run ends; nil for nobody.
 	Notify *Notify
 	Settings

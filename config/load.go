@@ -53,7 +53,7 @@ func Load(src Source) (*Experiment, error) {
 	d := decoder{p}
 	d.text(root.get("name"), "name", &e.Name)
 	d.text(root.get("priority"), "priority", &e.Priority)
-	e.Verify = d.verify(root.get("verify"))
+	e.Verify, e.VerifySame = d.verify(root.get("verify"))
 	e.Notify = d.notify(root.get("notify"))
 	if sweeps := root.get("sweeps"); sweeps != nil {
 		for i, key := range fileSchema.field("sweeps").itemKeys(sweeps, "sweeps") {

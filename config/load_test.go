@@ -18,6 +18,7 @@ func genExperiment() *rapid.Generator[*Experiment] {
 		e := &Experiment{Name: genName().Draw(t, "name")}
 		e.Priority = rapid.SampledFrom([]string{PriorityLow, PriorityNormal, PriorityHigh}).Draw(t, "priority")
 		e.Verify = rapid.SampledFrom([]int64{0, 1, 5000, 20_000, 123_456, allShare}).Draw(t, "verify")
+		e.VerifySame = e.Verify > 0 && rapid.Bool().Draw(t, "same")
 		e.DataDir = rapid.StringMatching(`[ -~äß€]{0,20}[!-~]`).Draw(t, "data_dir")
 		e.Workers.Concurrency = rapid.IntRange(0, MaxConcurrency).Draw(t, "concurrency")
 		e.Redis.URL = rapid.SampledFrom([]string{"embedded", "redis://h", "rediss://[::1]:7/3", "redis-socket:///a%20b?db=1", "redis-sentinel://a:1,b?master=m"}).Draw(t, "url")

@@ -171,6 +171,8 @@ func TestRefusedFiles(t *testing.T) {
 		{sound + "priority: [high]\n", "f.yaml:17: priority: is a list; want plain text"},
 		{sound + "verify: some\n", "f.yaml:17: verify.sample: some is not a share of the cells; want all, or a percentage such as 2% or 0.5%"},
 		{sound + "verify: {sample: 0%}\n", "f.yaml:17: verify.sample: 0% verifies nothing; want all, or a percentage such as 2% or 0.5%, or no verify at all"},
+		{sound + "verify: {sample: 2%, algorithm: table}\n", "f.yaml:17: verify.algorithm: table is not a way to verify; want same or other"},
+		{sound + "verify: {algorithm: same}\n", "f.yaml:17: verify.sample: is missing; want all, or a percentage such as 2% or 0.5%"},
 		{sound + "verify: {}\n", "f.yaml:17: verify.sample: is missing; want all, or a percentage such as 2% or 0.5%"},
 		{sound + "verify: {sampel: 2%}\n", "f.yaml:17: verify.sampel: is not a known key; did you mean sample?"},
 		{sound + "verify: [2%]\n", "f.yaml:17: verify: is a list; want all, or {sample: 2%}"},

@@ -36,7 +36,7 @@ var fileSchema = &schema{kind: mappingNode, form: "an experiment with name and s
 	{"notify", &schema{kind: mappingNode, form: "{url: https://example.org/hook}", fields: []schemaField{
 		{"url", textSchema}, {"on", &schema{kind: listNode, form: "[complete, failed]", item: textSchema}}, {"stall_after", textSchema},
 	}}},
-	{"verify", &schema{kind: mappingNode, short: "sample", form: "all, or {sample: 2%}", fields: []schemaField{{"sample", textSchema}}}},
+	{"verify", &schema{kind: mappingNode, short: "sample", form: "all, or {sample: 2%}", fields: []schemaField{{"sample", textSchema}, {"algorithm", textSchema}}}},
 	{"redis", &schema{kind: mappingNode, form: "{url: embedded}", fields: []schemaField{
 		{"url", textSchema}, {"username", textSchema}, {"password_file", textSchema},
 		{"sentinel_username", textSchema}, {"sentinel_password_file", textSchema},

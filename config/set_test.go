@@ -37,6 +37,7 @@ func TestSet(t *testing.T) {
 		"priority=high",
 		"workers.concurrency=7",
 		"verify=all",
+		"verify.algorithm=same",
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestSet(t *testing.T) {
 	if !slices.Equal(bez.N.Values, []int64{7, 8}) || *bez.N.Decades != (Decades{From: 1, To: 2}) || bez.Keep != KeepSums || len(bez.Checkpoints) != 1 {
 		t.Errorf("%+v", bez)
 	}
-	if e.Name != "other" || e.Priority != PriorityHigh || e.Workers.Concurrency != 7 || e.Verify != allShare {
+	if e.Name != "other" || e.Priority != PriorityHigh || e.Workers.Concurrency != 7 || e.Verify != allShare || !e.VerifySame {
 		t.Errorf("name %s, concurrency %d", e.Name, e.Workers.Concurrency)
 	}
 }

@@ -47,25 +47,31 @@ func shareText(millionths int64) string {
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
 }
 
-// verify decodes the share of the cells that is to be computed a second time.
-func (d *decoder) verify(n *node) int64 {
+// verify decodes the share of the cells that is to be computed a second time, and
+// whether by the same algorithm.
+func (d *decoder) verify(n *node) (share int64, same bool) {
 	if n == nil {
-		return 0
+		return 0, false
 	}
 	const form = "want all, or a percentage such as 2% or 0.5%"
+	var algorithm string
+	if d.text(n.get("algorithm"), "verify.algorithm", &algorithm); algorithm != "" && algorithm != "same" && algorithm != "other" {
+		d.refuse(n.get("algorithm"), "verify.algorithm", quote(algorithm)+" is not a way to verify", "want same or other")
+	}
+	same = algorithm == "same"
 	sample := n.get("sample")
 	if sample == nil {
 		if !n.dropped {
 			d.refuse(n, "verify.sample", "is missing", form)
 		}
-		return 0
+		return 0, same
 	}
-	v, err := ParseShare(sample.text)
+	share, err := ParseShare(sample.text)
 	switch {
 	case err != nil:
 		d.refuse(sample, "verify.sample", quote(sample.text)+" is not a share of the cells", form)
-	case v == 0:
+	case share == 0:
 		d.refuse(sample, "verify.sample", quote(sample.text)+" verifies nothing", form+", or no verify at all")
 	}
-	return v
+	return share, same
 }

@@ -26,6 +26,9 @@ func (e *Experiment) validate(p *problems) {
 	if e.Verify < 0 || e.Verify > allShare {
 		v.add("verify.sample", fmt.Sprintf("%d millionths are no share", e.Verify), "want 0 to 1000000")
 	}
+	if e.VerifySame && e.Verify == 0 && (e.root == nil || e.root.get("verify") == nil) {
+		v.add("verify.sample", "is missing", "want the share that is to be verified")
+	}
 	v.notify(e.Notify, e.root.get("notify"))
 	sweeps := e.root.get("sweeps")
 	switch {

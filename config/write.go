@@ -19,7 +19,11 @@ func (e *Experiment) YAML() []byte {
 		fmt.Fprintf(&b, "priority: %s\n", yamlText(e.Priority))
 	}
 	if e.Verify > 0 {
-		fmt.Fprintf(&b, "verify: {sample: %s}\n", shareText(e.Verify))
+		same := ""
+		if e.VerifySame {
+			same = ", algorithm: same"
+		}
+		fmt.Fprintf(&b, "verify: {sample: %s%s}\n", shareText(e.Verify), same)
 	}
 	if e.Notify != nil {
 		fmt.Fprintf(&b, "notify: {%s}\n", strings.Join(e.Notify.yaml(), ", "))

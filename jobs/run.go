@@ -197,6 +197,8 @@ type Manifest struct {
 	// Verify is the share of the cells, in millionths, that a second computation
 	// must confirm before the run is complete.
 	Verify int64 `json:"verify,omitempty"`
+	// VerifySame has it made by the sweep's own algorithm instead of another one.
+	VerifySame bool `json:"verify_same,omitempty"`
 	// Notify says whom to tell how the run ends; nil for nobody.
 	Notify *Notify `json:"notify,omitempty"`
 	Sweeps []Sweep `json:"sweeps"`

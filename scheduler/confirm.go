@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
 )
 
@@ -26,6 +27,7 @@ const (
 // or not in the share, so that what is open is what is still to be confirmed.
 type second struct {
 	share  int64        // in millionths
+	same   bool         // by the sweep's own algorithm
 	chosen *jobs.Ledger // the share
 	ready  *jobs.Ledger // what is stored
 	marks  *jobs.Marks  // who stored it, or nil
@@ -37,10 +39,11 @@ type second struct {
 	idle bool    // since the last look at the store there was no whole stretch
 }
 
-// newSecond returns a planner of second computations of a share of the sweep.
-func newSecond(s jobs.Sweep, m *Model, share int64) (*planner, error) {
+// newSecond returns a planner of second computations of a share of the sweep, with
+// same by its own algorithm.
+func newSecond(s jobs.Sweep, m *Model, share int64, same bool) (*planner, error) {
 	first, last := s.Cells()
-	x := &second{share: share, chosen: jobs.NewLedger(first, last), ready: jobs.NewLedger(first, last),
+	x := &second{share: share, same: same, chosen: jobs.NewLedger(first, last), ready: jobs.NewLedger(first, last),
 		others: func([]string) bool { return false }, free: func([]string) bool { return true }}
 	has := s.CheckSample(share).Of(s.Name)
 	for i := first; i < last; i++ {
@@ -90,7 +93,7 @@ func (p *planner) estimate() error {
 			continue
 		}
 		c, _ := p.sweep.Cell(i)
-		cost, err := p.model.second(p.sweep, c.Lo, c.Hi)
+		cost, err := p.secondCost(c.Lo, c.Hi)
 		if err != nil {
 			return err
 		}
@@ -99,6 +102,17 @@ func (p *planner) estimate() error {
 	}
 	x.mean = sum / float64(max(taken, 1))
 	return nil
+}
+
+// secondCost estimates what a second computation of n in [lo, hi) costs.
+func (p *planner) secondCost(lo, hi int64) (engine.Cost, error) {
+	w, err := p.model.Again(p.sweep, lo, hi, p.second.same)
+	if err != nil {
+		return engine.Cost{}, err
+	}
+	s := p.sweep
+	s.Algorithm = w.Algorithm
+	return p.model.Cost(s, lo, hi)
 }
 
 // left estimates the cost of all that is not confirmed in nanoseconds.
@@ -113,7 +127,7 @@ func (p *planner) left() (float64, error) {
 			end := min(p.ledger.NextDone(i), last)
 			a, _ := p.sweep.Cell(i)
 			b, _ := p.sweep.Cell(end - 1)
-			c, err := p.model.second(p.sweep, a.Lo, b.Hi)
+			c, err := p.secondCost(a.Lo, b.Hi)
 			if err != nil {
 				return 0, err
 			}
@@ -125,7 +139,7 @@ func (p *planner) left() (float64, error) {
 		if p.ledger.PointDone(n) {
 			continue
 		}
-		c, err := p.model.second(p.sweep, n, n+1)
+		c, err := p.secondCost(n, n+1)
 		if err != nil {
 			return 0, err
 		}
@@ -135,9 +149,9 @@ func (p *planner) left() (float64, error) {
 }
 
 // Checks estimates, in nanoseconds of one core, what it takes to confirm a share
-// of the sweep's cells, in millionths, and how much of it is left by the marks.
-func (m *Model) Checks(s jobs.Sweep, share int64, marks *jobs.Marks) (total, left float64, err error) {
-	p, err := newSecond(s, m, share)
+// of the sweep's cells, in millionths, with same by its own algorithm, and how much of it is left by the marks.
+func (m *Model) Checks(s jobs.Sweep, share int64, same bool, marks *jobs.Marks) (total, left float64, err error) {
+	p, err := newSecond(s, m, share, same)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -194,7 +208,7 @@ func (p *planner) cutChecks(i int64, want float64) (s stretch, cost float64, ful
 		end, _ := p.sweep.Cell(limit - 1)
 		to = end.Hi
 	}
-	again, err := p.model.Again(p.sweep, begin.Lo, to)
+	again, err := p.model.Again(p.sweep, begin.Lo, to, x.same)
 	if err != nil {
 		return s, 0, false, err
 	}

@@ -25,7 +25,7 @@ func TestChecksCoverExactly(t *testing.T) {
 		s := toySweep(genSet(t))
 		first, last := s.Cells()
 		share := rapid.SampledFrom([]int64{20_000, 300_000, 900_000, jobs.All}).Draw(t, "share")
-		p, err := newSecond(s, model, share)
+		p, err := newSecond(s, model, share, rapid.Bool().Draw(t, "same"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,12 +337,12 @@ func TestPlanCountsChecks(t *testing.T) {
 	}
 	s := toySweep(set)
 	model := NewModel(engine.NewRegistry(toy{per: func(int64) float64 { return 1e6 }}), nil)
-	without, err := model.Plan(s, 4, 0)
+	without, err := model.Plan(s, 4, 0, false)
 	if err != nil || without.Checks != 0 || without.CheckCost != 0 {
 		t.Fatalf("%+v, %v", without, err)
 	}
 	for _, share := range []int64{300_000, jobs.All} {
-		p, err := model.Plan(s, 4, share)
+		p, err := model.Plan(s, 4, share, false)
 		if err != nil || p.Cost != without.Cost || p.Tasks != without.Tasks || p.Checks != s.CheckCount(share) || p.CheckTasks == 0 || p.Bytes <= without.Bytes {
 			t.Errorf("share %d: %+v, %v; without %+v", share, p, err, without)
 		}

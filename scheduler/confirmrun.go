@@ -64,7 +64,7 @@ func (f *Feeder) loadChecks(ctx context.Context, ln *lane) (err error) {
 	if f.run.Verify == 0 {
 		return nil
 	}
-	if ln.checks, err = newSecond(ln.sweep, f.model, f.run.Verify); err != nil {
+	if ln.checks, err = newSecond(ln.sweep, f.model, f.run.Verify, f.run.VerifySame); err != nil {
 		return jobs.Lasting(err)
 	}
 	p := ln.checks

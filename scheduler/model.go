@@ -43,24 +43,21 @@ func (m *Model) Cost(s jobs.Sweep, lo, hi int64) (engine.Cost, error) {
 }
 
 // Again returns the work by which n in [lo, hi) of a sweep are computed a second
-// time.
-func (m *Model) Again(s jobs.Sweep, lo, hi int64) (engine.Work, error) {
+// time, with same by the sweep's own algorithm.
+func (m *Model) Again(s jobs.Sweep, lo, hi int64, same bool) (engine.Work, error) {
 	eng, err := m.reg.Get(s.Engine)
 	if err != nil {
 		return engine.Work{}, err
 	}
+	if same {
+		w, err := eng.Resolve(engine.Work{Algorithm: s.Algorithm, Params: s.Params, Lo: lo, Hi: hi})
+		if err != nil {
+			err = fmt.Errorf("sweep %s: %w", s.Name, err)
+		}
+		return w, err
+	}
 	w, _, err := jobs.Again(eng, s, lo, hi)
 	return w, err
-}
-
-// second estimates what a second computation costs.
-func (m *Model) second(s jobs.Sweep, lo, hi int64) (engine.Cost, error) {
-	w, err := m.Again(s, lo, hi)
-	if err != nil {
-		return engine.Cost{}, err
-	}
-	s.Algorithm = w.Algorithm
-	return m.Cost(s, lo, hi)
 }
 
 // Open estimates what is left of a sweep by its ledger: the sum over all

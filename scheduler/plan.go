@@ -246,7 +246,7 @@ func (p *planner) nextPoints(want float64) (stretch, float64, error) {
 			break
 		}
 		if p.second != nil {
-			w, err := p.model.Again(p.sweep, n, n+1)
+			w, err := p.model.Again(p.sweep, n, n+1, p.second.same)
 			if err != nil {
 				return stretch{}, 0, err
 			}
@@ -268,7 +268,7 @@ func (p *planner) nextPoints(want float64) (stretch, float64, error) {
 
 func (p *planner) pointCost(n int64) (engine.Cost, error) {
 	if p.second != nil {
-		return p.model.second(p.sweep, n, n+1)
+		return p.secondCost(n, n+1)
 	}
 	return p.model.Cost(p.sweep, n, n+1)
 }

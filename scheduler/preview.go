@@ -28,9 +28,9 @@ type Preview struct {
 
 // Plan cuts a sweep of which nothing is done into tasks, as a feeder with the
 // given slots would when every task takes its estimated time, and then the share
-// of its cells, in millionths, that is to be confirmed. It is pure and takes time
+// of its cells, in millionths, that is to be confirmed, with same by its own algorithm. It is pure and takes time
 // in proportion to the number of cells.
-func (m *Model) Plan(s jobs.Sweep, slots int, verify int64) (Preview, error) {
+func (m *Model) Plan(s jobs.Sweep, slots int, verify int64, same bool) (Preview, error) {
 	first, last := s.Cells()
 	ledger := jobs.NewLedger(first, last)
 	open, err := m.Open(s, ledger)
@@ -46,7 +46,7 @@ func (m *Model) Plan(s jobs.Sweep, slots int, verify int64) (Preview, error) {
 		}
 		if !ok {
 			v.Cost = time.Duration(total)
-			err := m.planChecks(s, slots, verify, &v)
+			err := m.planChecks(s, slots, verify, same, &v)
 			return v, err
 		}
 		total += cost
@@ -59,11 +59,11 @@ func (m *Model) Plan(s jobs.Sweep, slots int, verify int64) (Preview, error) {
 }
 
 // planChecks cuts second computations of a sweep that is stored by one worker.
-func (m *Model) planChecks(s jobs.Sweep, slots int, verify int64, v *Preview) error {
+func (m *Model) planChecks(s jobs.Sweep, slots int, verify int64, same bool, v *Preview) error {
 	if verify == 0 {
 		return nil
 	}
-	p, err := newSecond(s, m, verify)
+	p, err := newSecond(s, m, verify, same)
 	if err != nil {
 		return err
 	}

@@ -259,3 +259,18 @@ func TestVerifyCommandConfirms(t *testing.T) {
 		t.Errorf("%v in the bundle:\n%s", err, b)
 	}
 }
+
+// TestVerifyBySameAlgorithm: on demand cells are confirmed by the sweep's own way.
+func TestVerifyBySameAlgorithm(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	call(t, dir, nil, codeDone, "run", "--set", "verify={sample: all, algorithm: same}")
+	for _, s := range verified(t, dir, nil, "euler").Sweeps {
+		if s.Cells != s.Of || len(s.By) != 1 || s.By[0].Algorithm != s.By[0].Stored {
+			t.Errorf("confirmed: %+v", s)
+		}
+	}
+	if out, _ := call(t, dir, nil, codeDone, "report", "euler"); !strings.Contains(out, "20 cells by classes, as they were stored, from a start of its own") {
+		t.Errorf("report says\n%s", out)
+	}
+}

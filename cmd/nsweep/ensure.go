@@ -27,7 +27,7 @@ type ensured struct {
 // finds that it is complete already. Values that are there are kept unless
 // fresh is set or they are values of something else, which is refused.
 func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bool) (ensured, error) {
-	anew := jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: want.sweeps, Notify: want.notify, Verify: want.verify}
+	anew := jobs.Manifest{Format: jobs.ManifestFormat, ID: jobs.RunID{Name: name, Epoch: jobs.NewEpoch()}, Sweeps: want.sweeps, Notify: want.notify, Verify: want.verify, VerifySame: want.verifySame}
 	run, err := st.Run(ctx, name)
 	switch {
 	case errors.Is(err, jobs.ErrNoRun):
@@ -50,7 +50,7 @@ func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bo
 	if err != nil {
 		return ensured{}, err
 	}
-	same := samePlan(plan{run.Sweeps, run.Notify, run.Verify}, want)
+	same := samePlan(plan{run.Sweeps, run.Notify, run.Verify, run.VerifySame}, want)
 	switch {
 	case same && settled && run.State == jobs.Complete && len(run.Result) > 0:
 		e.done = true
@@ -63,7 +63,7 @@ func ensureRun(ctx context.Context, st *opened, name string, want plan, fresh bo
 			}
 		}
 		m := run.Manifest
-		m.Sweeps, m.Notify, m.Verify = want.sweeps, want.notify, want.verify
+		m.Sweeps, m.Notify, m.Verify, m.VerifySame = want.sweeps, want.notify, want.verify, want.verifySame
 		if e.run, err = st.Update(ctx, m); err != nil {
 			return ensured{}, err
 		}
@@ -108,12 +108,15 @@ func sameValues(run jobs.Run, sweeps []jobs.Sweep) error {
 type plan struct {
 	sweeps []jobs.Sweep
 	notify *jobs.Notify
-	verify int64 // share of the cells in millionths
+	// verify is the share of the cells in millionths, verifySame has it computed by
+	// the same algorithm.
+	verify     int64
+	verifySame bool
 }
 
 // planOf returns the plan of an experiment with its resolved sweeps.
 func planOf(e *config.Experiment, sweeps []jobs.Sweep) plan {
-	p := plan{sweeps: sweeps, verify: e.Verify}
+	p := plan{sweeps: sweeps, verify: e.Verify, verifySame: e.VerifySame}
 	if n := e.Notify; n != nil {
 		p.notify = &jobs.Notify{URL: n.URL, On: n.On, StallMs: n.StallAfter.Milliseconds()}
 	}
@@ -122,7 +125,7 @@ func planOf(e *config.Experiment, sweeps []jobs.Sweep) plan {
 
 // samePlan reports whether two plans are the same in everything.
 func samePlan(a, b plan) bool {
-	x, err1 := json.Marshal([]any{a.sweeps, a.notify, a.verify})
-	y, err2 := json.Marshal([]any{b.sweeps, b.notify, b.verify})
+	x, err1 := json.Marshal([]any{a.sweeps, a.notify, a.verify, a.verifySame})
+	y, err2 := json.Marshal([]any{b.sweeps, b.notify, b.verify, b.verifySame})
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }

@@ -71,7 +71,7 @@ func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON 
 	var rows []planRow
 	sum := planRow{Sweep: "all"}
 	for _, s := range sweeps {
-		p, err := model.Plan(s, n, e.Verify)
+		p, err := model.Plan(s, n, e.Verify, e.VerifySame)
 		if err != nil {
 			return err
 		}

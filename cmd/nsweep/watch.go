@@ -72,7 +72,7 @@ func (w *watcher) look(ctx context.Context, name string) (runStatus, scheduler.P
 		if err != nil {
 			return runStatus{}, scheduler.Progress{}, err
 		}
-		if total, open, err := w.model.Checks(sweep, run.Verify, m); err == nil {
+		if total, open, err := w.model.Checks(sweep, run.Verify, run.VerifySame, m); err == nil {
 			p.Sweeps[i].TotalNs += total
 			p.Sweeps[i].OpenNs += open
 		}
