@@ -225,7 +225,11 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 		if late > 0 {
 			c.keep(s, s-late, g)
 			if s-late >= g.first && few(g.list(&g.rows[s-late])) {
-				work += c.enter(s, n, g)
+				k, err := c.enter(s, n, g, p)
+				if err != nil {
+					return result{}, err
+				}
+				work += k
 				late, group = 0, 0
 			}
 		}

@@ -27,7 +27,7 @@ func classesCost(n float64) float64 {
 	case n <= wideKeep:
 		return n * (8.2 + 1.35*math.Log10(n/1e5))
 	default:
-		return n * (26 + 6*math.Log10(n/1e7))
+		return n * (18 + 7*math.Log10(n/1e7))
 	}
 }
 

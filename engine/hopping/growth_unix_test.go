@@ -83,7 +83,7 @@ func TestLooksAtContextOften(t *testing.T) {
 	if os.Getenv("NSWEEP_SOAK") == "" {
 		t.Skip("measures time: set NSWEEP_SOAK=1")
 	}
-	for algorithm, n := range map[string]int64{"labels": 20, "grundy": 20, "walk": 28, "table": tableReach, "classes": 20_000_000} {
+	for algorithm, n := range map[string]int64{"labels": 20, "grundy": 20, "walk": 28, "table": tableReach, "classes": 100_000_000} {
 		e := New()
 		ctx := &stopwatch{Context: context.Background(), t: t, last: processTime(t)}
 		if err := e.Compute(ctx, mustResolve(t, e, engine.Work{Algorithm: algorithm, Lo: n, Hi: n + 1}), discard); err != nil {

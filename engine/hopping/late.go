@@ -99,7 +99,7 @@ func few[T word](list []T) bool {
 
 // enter computes the rows s−late+1, …, s of group s in g from row s−late, and
 // returns how many values it evaluated.
-func (c *classSolver[T]) enter(s, n int, g *group[T]) int64 {
+func (c *classSolver[T]) enter(s, n int, g *group[T], p *poller) (int64, error) {
 	late := c.late
 	g.merge(s - late)
 	r := g.rows[s-late]
@@ -107,21 +107,23 @@ func (c *classSolver[T]) enter(s, n int, g *group[T]) int64 {
 	for i, x := range g.list(&r) {
 		c.points[i] = c.look.slack(x, s, s-late)
 	}
-	e := entry[T]{c: c, n: n, least: leastGroup(n), slacks: c.points}
+	e := entry[T]{c: c, n: n, least: leastGroup(n), slacks: c.points, poll: p}
 	c.places = grow(c.places, r.n)
 	for i := range c.places {
 		c.places[i] = i
 	}
 	for j := late; j >= 1; j-- {
 		e.sigma(j)
-		e.through(s-j, j)
+		if err := e.through(s-j, j); err != nil {
+			return 0, err
+		}
 		r.at, r.shelved = g.alloc(r.n), false
 		for i, k := range c.places {
 			g.mem[r.at+i] = c.look.word(e.slacks[k], s, s-j+1)
 		}
 		g.rows[s-j+1] = r
 	}
-	return e.work
+	return e.work, nil
 }
 
 // entry is a list of slacks on their way through C_{m,j} of the columns that
@@ -133,6 +135,7 @@ type entry[T word] struct {
 	// entered has become slacks[c.places[i]].
 	slacks []int
 	work   int64
+	poll   *poller
 }
 
 func (e *entry[T]) sigma(j int) {
@@ -144,17 +147,25 @@ func (e *entry[T]) sigma(j int) {
 	}
 }
 
+// pointUnits is what one of these evaluations counts for a poller: it is a few
+// cache misses, for the largest n also a binary search.
+const pointUnits = 100
+
 // through replaces each slack by its image under C_{m,j}.
-func (e *entry[T]) through(m, j int) {
+func (e *entry[T]) through(m, j int) error {
 	s := m + j - 1
 	full := s >= e.least && m >= e.c.kept[s].first
 	if full && j <= e.c.late {
-		e.through(m-1, j+1)
+		if err := e.through(m-1, j+1); err != nil {
+			return err
+		}
 		e.sigma(j)
-		e.through(m-1, j)
-		return
+		return e.through(m-1, j)
 	}
 	e.work += int64(len(e.slacks))
+	if err := e.poll.spend(pointUnits * len(e.slacks)); err != nil {
+		return err
+	}
 	met := false
 	for i, d := range e.slacks {
 		if full {
@@ -168,6 +179,7 @@ func (e *entry[T]) through(m, j int) {
 	if met {
 		e.merge()
 	}
+	return nil
 }
 
 // merge removes slacks that equal the one before.
