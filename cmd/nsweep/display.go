@@ -87,6 +87,8 @@ func describe(s scheduler.SweepProgress, rate float64, left time.Duration) strin
 	case sweepEnded(s):
 	case rate == 0:
 		t += fmt.Sprintf("  about %s of work", report.Span(left))
+	case s.Done >= s.Total: // and second computations go on
+		t += fmt.Sprintf("  %s left", report.Span(left))
 	default:
 		t += fmt.Sprintf("  %s n/s  %s left", group(int64(rate)), report.Span(left))
 	}
