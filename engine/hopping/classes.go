@@ -56,6 +56,8 @@ type word interface{ uint16 | uint32 }
 // lookup knows the classes of every group. It is the part of the algorithm that
 // depends on the size of n.
 type lookup[T word] interface {
+	// begin is told of every n before anything else is asked.
+	begin(n int)
 	// fits reports whether group s can be handled for n.
 	fits(s, first int) bool
 	// prepare makes the classes of group s known for the slacks 0, …, n and
@@ -208,6 +210,7 @@ func classLimits(s, n, ahead int) (need, until int) {
 }
 
 func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
+	c.look.begin(n)
 	least := leastGroup(n)
 	late := c.late
 	before, g := &c.two[0], &c.two[1]

@@ -37,6 +37,8 @@ type narrow struct {
 	groups []narrowGroup
 }
 
+func (*narrow) begin(int) {}
+
 func (*narrow) fits(s, first int) bool { return s-first <= narrowBelow }
 
 func (l *narrow) group(s int) *narrowGroup {

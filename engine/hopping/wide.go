@@ -58,12 +58,13 @@ type wideGroup struct {
 // same bias, what is found can be stored as it is.
 type wide struct {
 	below int
-	// keep has the groups by s as long as n ≤ keepTo. For larger n, pair has
-	// group s at s mod 2.
+	// keep has the groups by s as long as n ≤ keepTo. For larger n, and for the
+	// first one, which may be the only one, pair has group s at s mod 2.
 	keepTo int
 	keep   []wideGroup
 	pair   [2]wideGroup
 	paired bool
+	used   bool
 	// weights[i] is w(0) + … + w(i−1) modulo 2^32, so that P_i is
 	// s·i − weights[i].
 	weights []uint32
@@ -71,6 +72,15 @@ type wide struct {
 
 func newWide(below int) *wide {
 	return &wide{below: below, keepTo: wideKeep, weights: []uint32{0}}
+}
+
+func (l *wide) begin(n int) {
+	if l.paired = n > l.keepTo || !l.used; l.paired {
+		l.keep = nil
+	} else {
+		l.pair = [2]wideGroup{}
+	}
+	l.used = true
 }
 
 func (l *wide) fits(s, first int) bool { return s-first <= l.below }
@@ -86,9 +96,6 @@ func (l *wide) group(s int) *wideGroup {
 }
 
 func (l *wide) prepare(s, n int, p *poller) (int, error) {
-	if l.paired = n > l.keepTo; l.paired {
-		l.keep = nil
-	}
 	g := l.group(s)
 	need, until := classLimits(s, n, n/64)
 	if g.s != s || g.known < need {
