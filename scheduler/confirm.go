@@ -149,7 +149,8 @@ func (p *planner) left() (float64, error) {
 }
 
 // Checks estimates, in nanoseconds of one core, what it takes to confirm a share
-// of the sweep's cells, in millionths, with same by its own algorithm, and how much of it is left by the marks.
+// of the sweep's cells, in millionths, with same by its own algorithm, and how much
+// of it is left by the marks. It takes time in proportion to the number of cells.
 func (m *Model) Checks(s jobs.Sweep, share int64, same bool, marks *jobs.Marks) (total, left float64, err error) {
 	p, err := newSecond(s, m, share, same)
 	if err != nil {

@@ -58,7 +58,9 @@ func (s *Store) Expelled(ctx context.Context, id jobs.RunID, worker string) (boo
 
 // decodeQuarantine reads what lua/marks.lua wrote and Expel changed: state, sweep,
 // address, place of the value in the cell, its value, the one that won, time and
-// judge. The state is "?" and a number of cells while they are being opened.
+// judge. The state is a number of cells that were opened; before it stands "?" when
+// there may be more to open, and behind that and ":" how many there will be then,
+// once that is known.
 func decodeQuarantine(m jobs.Manifest, field, text string) (jobs.Quarantine, error) {
 	q := jobs.Quarantine{}
 	bad := func() (jobs.Quarantine, error) { return q, fmt.Errorf("%q says not why", text) }
@@ -68,14 +70,11 @@ func decodeQuarantine(m jobs.Manifest, field, text string) (jobs.Quarantine, err
 		return bad()
 	}
 	q.Worker, q.Sweep = id, w[1]
-	state, pending := strings.CutPrefix(w[0], "?")
-	q.Pending = pending
-	var err error
-	if state != "" {
-		if q.Reopened, err = strconv.ParseInt(state, 10, 64); err != nil {
-			return bad()
-		}
+	before, then, pending, err := decodeOpened(w[0])
+	if err != nil {
+		return bad()
 	}
+	q.Pending, q.Reopened = pending, max(before, then)
 	place, err := strconv.ParseInt(w[3], 10, 64)
 	if err != nil {
 		return bad()
@@ -104,6 +103,38 @@ func decodeQuarantine(m jobs.Manifest, field, text string) (jobs.Quarantine, err
 	return q, nil
 }
 
+// decodeOpened reads the state of a quarantine.
+func decodeOpened(text string) (before, then int64, pending bool, err error) {
+	text, pending = strings.CutPrefix(text, "?")
+	first, second, planned := strings.Cut(text, ":")
+	if first != "" || !pending {
+		if before, err = strconv.ParseInt(first, 10, 64); err != nil {
+			return 0, 0, false, err
+		}
+	}
+	if planned {
+		then, err = strconv.ParseInt(second, 10, 64)
+	}
+	return before, then, pending, err
+}
+
+// suspectAnew has the leading scheduler look again at what workers in quarantine
+// have computed, because cells have come into the plan.
+func (s *Store) suspectAnew(ctx context.Context, id jobs.RunID) error {
+	key := keysOf(id).quarantine()
+	all, err := s.client.HGetAll(ctx, key).Result()
+	if err != nil {
+		return fmt.Errorf("key %s: %w", key, err)
+	}
+	var fields []any
+	for field, text := range all {
+		if !strings.HasPrefix(text, "?") {
+			fields = append(fields, field, "?"+text)
+		}
+	}
+	return s.note(ctx, id, key, fields...)
+}
+
 // storedValue reads a value in hex as it is stored, or "-".
 func storedValue(text string) string {
 	b, err := hex.DecodeString(text)
@@ -129,8 +160,9 @@ type suspect struct {
 // Expel opens all cells and points again that a worker in quarantine has stored
 // and nobody else confirmed, and those about which it has spoken in a dispute that
 // is still open; it takes back what the worker confirmed. It returns how many were
-// opened, and notes it in the quarantine. A call that was broken off may be
-// repeated; what was opened by then counts. The costs are those of reading all
+// opened by now, and notes it in the quarantine. A call that was broken off may be
+// repeated; what was opened by then counts. Cells outside of the plan are left
+// until Update brings them back. The costs are those of reading all
 // ledgers and marks, and of Reopen.
 func (s *Store) Expel(ctx context.Context, m jobs.Manifest, worker string) (int64, error) {
 	n, err := s.expel(ctx, m, worker)
@@ -146,14 +178,14 @@ func (s *Store) expel(ctx context.Context, m jobs.Manifest, worker string) (int6
 	if err != nil {
 		return 0, err
 	}
-	q, err := decodeQuarantine(m, field, text)
+	state, rest, _ := strings.Cut(text, " ")
+	before, then, _, err := decodeOpened(state)
 	if err != nil {
-		return 0, jobs.Lasting(err)
+		return 0, jobs.Lasting(fmt.Errorf("key %s, field %s: %q says not why", k.quarantine(), field, text))
 	}
-	_, rest, _ := strings.Cut(text, " ")
 	note := func(state string) error { return s.note(ctx, m.ID, k.quarantine(), field, state+" "+rest) }
 	found := map[string]*suspect{}
-	open := int64(0)
+	open := before
 	for _, w := range m.Sweeps {
 		x, err := s.suspect(ctx, m.ID, w, worker)
 		if err != nil {
@@ -163,8 +195,8 @@ func (s *Store) expel(ctx context.Context, m jobs.Manifest, worker string) (int6
 		open += int64(len(x.cells) + len(x.points))
 	}
 	// Noted before, so that it is not forgotten should this be broken off.
-	open = max(open, q.Reopened)
-	if err := note(fmt.Sprintf("?%d", open)); err != nil {
+	open = max(open, then)
+	if err := note(fmt.Sprintf("?%d:%d", before, open)); err != nil {
 		return 0, err
 	}
 	for _, w := range m.Sweeps {

@@ -73,6 +73,9 @@ func (s *Store) Update(ctx context.Context, m jobs.Manifest) (jobs.Run, error) {
 	if r.word == "identity" {
 		return fail(fmt.Errorf("sweep %s was stored as %s", r.text(0), r.text(1)))
 	}
+	if err := s.suspectAnew(ctx, m.ID); err != nil {
+		return fail(err)
+	}
 	if err := s.recount(ctx, m); err != nil {
 		return fail(err)
 	}

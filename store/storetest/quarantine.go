@@ -192,3 +192,47 @@ func testNoQuarantine(t *testing.T, s *store.Store) {
 	f.banned()
 	f.check(always)
 }
+
+// testQuarantineOutside: cells that are outside of the plan when their author is
+// shut out are opened when a later plan has them again.
+func testQuarantineOutside(t *testing.T, s *store.Store) {
+	f := newRun(t, s, Sweep(t, "s", jobs.KeepValues, 1, 4001), Sweep(t, "t", jobs.KeepValues, 1, 1001))
+	first, last := f.sweep().Cells()
+	half := (first + last) / 2
+	f.commit(by(f.commitOf(first, half), "w1", "a"), jobs.Committed{Stored: int(half - first)})
+	f.commit(by(f.commitOf(half, last), "bad", "a"), jobs.Committed{Stored: int(last - half)})
+	other := by(jobs.Commit{Run: f.run.ID, Sweep: "t", Keep: jobs.KeepValues, Cells: Cells(f.run.Sweeps[1], 0, 20)}, "bad", "a")
+	f.commit(other, jobs.Committed{Stored: 20})
+	whole := f.run.Manifest
+	m := whole
+	m.Sweeps = []jobs.Sweep{Sweep(t, "s", jobs.KeepValues, 1, 2001)}
+	run, err := s.Update(f.ctx, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.run = run
+	lie := by(f.commitOf(0, 1), "bad", "a")
+	lie.Cells = wrong(lie.Cells, 4)
+	f.commit(lie, jobs.Committed{Disputed: []int64{1}})
+	f.commit(by(f.commitOf(0, 1), "w2", "a"), jobs.Committed{Same: 1})
+	if n, err := s.Expel(f.ctx, f.run.Manifest, "bad"); err != nil || n != 0 {
+		t.Fatalf("%d cells are opened, %v", n, err)
+	}
+	if run, err = s.Run(f.ctx, "r"); err != nil {
+		t.Fatal(err)
+	}
+	whole.Rev = run.Rev
+	if f.run, err = s.Update(f.ctx, whole); err != nil {
+		t.Fatal(err)
+	}
+	if q := f.quarantines(); len(q) != 1 || !q[0].Pending {
+		t.Fatalf("in quarantine: %+v", q)
+	}
+	if n, err := s.Expel(f.ctx, f.run.Manifest, "bad"); err != nil || n != last-half+20 {
+		t.Fatalf("%d cells are opened, %v", n, err)
+	}
+	f.check(func(i int64) bool { return i < half })
+	if q := f.quarantines(); q[0].Pending || q[0].Reopened != last-half+20 {
+		t.Fatalf("in quarantine: %+v", q)
+	}
+}

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		"quarantine":            testQuarantine,
 		"quarantine of points":  testQuarantineOfPoints,
 		"no quarantine":         testNoQuarantine,
+		"quarantine outside":    testQuarantineOutside,
 		"reopen cells":          testReopen,
 		"reopen points":         testReopenPoints,
 		"reopen refused":        testReopenRefused,
