@@ -1,11 +1,8 @@
 package hopping
 
 import (
-	"context"
 	"math"
-	"os"
 	"testing"
-	"time"
 
 	"github.com/nsweep/nsweep/engine"
 	"pgregory.net/rapid"
@@ -73,40 +70,6 @@ func TestUsualGroup(t *testing.T) {
 		}
 		if mean, fit := sum/float64(w[1]-w[0]), usualGroup(float64(w[0]+w[1])/2); math.Abs(mean-fit) > 2 {
 			t.Errorf("n from %d: mean stopping group %.2f, fit %.2f", w[0], mean, fit)
-		}
-	}
-}
-
-// TestCostIsTrueAfterCalibration measures: one constant from the probe, then
-// every estimate from 10^3 to 10^6 within 25 percent. It needs a quiet machine.
-func TestCostIsTrueAfterCalibration(t *testing.T) {
-	if os.Getenv("NSWEEP_SOAK") == "" {
-		t.Skip("measures time: set NSWEEP_SOAK=1")
-	}
-	e := New()
-	measure := func(w engine.Work) float64 {
-		best := math.Inf(1)
-		for range 20 {
-			start := time.Now()
-			if err := e.Compute(context.Background(), w, engine.Sink{Emit: func(engine.Piece) error { return nil }}); err != nil {
-				t.Fatal(err)
-			}
-			best = min(best, float64(time.Since(start)))
-		}
-		return best / e.Cost(w).Total()
-	}
-	constant := measure(e.Info().Probe)
-	t.Logf("this machine takes %.2f of the reference machine's time", constant)
-	for _, r := range [][2]int64{{1000, 2000}, {3000, 3500}, {10_000, 10_200}, {30_000, 30_100}, {60_000, 60_050},
-		{65_300, 65_500}, {100_000, 100_010}, {300_000, 300_004}, {1_000_000, 1_000_002}} {
-		w, err := e.Resolve(engine.Work{Lo: r[0], Hi: r[1]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		off := measure(w)/constant - 1
-		t.Logf("n from %d: %+.0f%%", r[0], 100*off)
-		if math.Abs(off) > 0.25 {
-			t.Errorf("n from %d: took %+.0f%% of the estimate", r[0], 100*off)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package hopping
 
 import (
 	"context"
+	"math"
 	"os"
 	"slices"
 	"testing"
@@ -54,5 +55,39 @@ func TestTasksTakeEqualTime(t *testing.T) {
 		float64(took[n*95/100])/float64(took[n*5/100]))
 	if took[n-1] > 2*took[0] {
 		t.Errorf("tasks of equal cost take from %v to %v", took[0], took[n-1])
+	}
+}
+
+// TestCostIsTrueAfterCalibration measures: one constant from the probe, then
+// every estimate from 10^3 to 10^6 within 25 percent, by processor time.
+func TestCostIsTrueAfterCalibration(t *testing.T) {
+	if os.Getenv("NSWEEP_SOAK") == "" {
+		t.Skip("measures time: set NSWEEP_SOAK=1")
+	}
+	e := New()
+	measure := func(w engine.Work) float64 {
+		best := math.Inf(1)
+		for range 20 {
+			start := processTime(t)
+			if err := e.Compute(context.Background(), w, discard); err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, float64(processTime(t)-start))
+		}
+		return best / e.Cost(w).Total()
+	}
+	constant := measure(e.Info().Probe)
+	t.Logf("this machine takes %.2f of the reference machine's time", constant)
+	for _, r := range [][2]int64{{1000, 2000}, {3000, 3500}, {10_000, 10_200}, {30_000, 30_100}, {60_000, 60_050},
+		{65_300, 65_500}, {100_000, 100_010}, {300_000, 300_004}, {1_000_000, 1_000_002}} {
+		w, err := e.Resolve(engine.Work{Lo: r[0], Hi: r[1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := measure(w)/constant - 1
+		t.Logf("n from %d: %+.0f%%", r[0], 100*off)
+		if math.Abs(off) > 0.25 {
+			t.Errorf("n from %d: took %+.0f%% of the estimate", r[0], 100*off)
+		}
 	}
 }
