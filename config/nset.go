@@ -110,10 +110,10 @@ func (n N) check() []fault {
 	}
 	// At most 10^18 from the range, the values that memory holds, and 1801.
 	if c := n.pointCount(); c > MaxPoints {
-		want := fmt.Sprintf("want at most %d, or a range of step 1, which has no limit", MaxPoints)
+		want := fmt.Sprintf("want at most %d, or a range of step 1", MaxPoints)
 		if s := n.step(); s > 1 {
 			if least := (n.To-n.From)/MaxPoints + 1; least > s {
-				want = fmt.Sprintf("want a step of at least %d, or a range of step 1, which has no limit", least)
+				want = fmt.Sprintf("want a step of at least %d, or a range of step 1", least)
 			}
 		}
 		add("", fmt.Sprintf("names %d single points", c), want)

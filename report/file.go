@@ -8,6 +8,10 @@ import (
 	"os"
 )
 
+// ErrSpecial says that a folder, a device or a link is where a file should come
+// to be. Nothing overwrites it: renaming a file over it would destroy it.
+var ErrSpecial = errors.New("is not a regular file")
+
 // File is a file that comes into being whole: it is written under the name
 // path.part and renamed by Commit.
 type File struct {
@@ -18,7 +22,8 @@ type File struct {
 }
 
 // CreateFile starts a file. It refuses a path where something is already, with
-// an error that wraps fs.ErrExist, unless force is set. Close must be called in
+// an error that wraps fs.ErrExist, unless force is set, and in any case where it is
+// no regular file, with one that wraps ErrSpecial. Close must be called in
 // any case.
 func CreateFile(path string, force bool) (*File, error) {
 	if err := vacant(path, force); err != nil {
@@ -39,7 +44,7 @@ func vacant(path string, force bool) error {
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file: %w", path, fs.ErrExist)
+		return fmt.Errorf("%s: %w", path, ErrSpecial)
 	case !force:
 		return fmt.Errorf("%s is there already: %w", path, fs.ErrExist)
 	}

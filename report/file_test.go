@@ -60,7 +60,7 @@ func TestWriteFile(t *testing.T) {
 	if err := WriteFile(path, true, writeText("two")); err != nil || content(t, path) != "two" || names(t, dir) != "a.csv" {
 		t.Errorf("with force: %v", err)
 	}
-	if err := WriteFile(dir, true, writeText("x")); !errors.Is(err, fs.ErrExist) {
+	if err := WriteFile(dir, true, writeText("x")); !errors.Is(err, ErrSpecial) {
 		t.Errorf("over a directory: %v", err)
 	}
 	// Somebody else makes the file while it is written.

@@ -135,6 +135,9 @@ func parseRange(s string) (lo, hi int64, err error) {
 	if !ranged {
 		to = from
 	}
+	if ranged && (from == "" || to == "") {
+		return 0, 0, usagef("range %s is open at one end; want both, such as 1..1000", s)
+	}
 	if lo, err = parseN(from); err != nil {
 		return 0, 0, err
 	}
@@ -151,7 +154,7 @@ func parseRange(s string) (lo, hi int64, err error) {
 func parseN(s string) (int64, error) {
 	v, err := config.ParseInt(s)
 	if err != nil {
-		return 0, usagef("n = %s: %v", s, err)
+		return 0, usagef("n: %v; want a number such as 1000000, 1e6 or 10^6, or a range such as 1..1000", err)
 	}
 	if v.Sign() <= 0 || v.Cmp(big.NewInt(engine.MaxN)) > 0 {
 		return 0, usagef("n = %s is not within 1…%d", s, engine.MaxN)

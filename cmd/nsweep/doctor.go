@@ -79,7 +79,7 @@ Exit code 5 when anything is unfit or the store is out of reach.`,
 		Example: `  nsweep doctor --redis redis://redis.lan:6379/0
   nsweep doctor my.yaml
   nsweep doctor --json`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              oneFile,
 		ValidArgsFunction: experimentArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.doctor(cmd.Context(), first(args), sets, asJSON)

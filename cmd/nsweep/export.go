@@ -61,6 +61,9 @@ provenance and SHA256SUMS instead of one file.`,
 	f.BoolVar(&o.oeis, "oeis", false, "print the LINKS and DATA lines for the OEIS")
 	f.BoolVar(&o.partial, "allow-partial", false, "accept that values are missing")
 	f.BoolVar(&o.force, "force", false, "overwrite")
+	exclusive(c, "bundle", "output")
+	exclusive(c, "oeis", "output")
+	exclusive(c, "oeis", "bundle")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -83,7 +86,10 @@ func (a *app) openSource(ctx context.Context, st *opened, run jobs.Run, sweep, r
 	src := source{run: run, sweep: s, lo: s.Set.First(), hi: s.Set.Last() + 1}
 	if ranges != "" {
 		if src.lo, src.hi, err = parseRange(ranges); err != nil {
-			return source{}, err
+			return source{}, fmt.Errorf("--range: %w", err)
+		}
+		if !src.any() {
+			return source{}, usagef("--range %s: holds no n of sweep %s (%s)", ranges, s.Name, s.Set)
 		}
 	}
 	l, err := st.Ledger(ctx, run.ID, s)
@@ -124,6 +130,12 @@ func (s source) wanted() report.Wanted {
 		}
 	}
 	return w
+}
+
+// any reports whether the sweep has an n in the range.
+func (s source) any() bool {
+	w := s.wanted()
+	return w.Hi > w.Lo || len(w.Points) > 0
 }
 
 // provenance says where the values come from, the same on every machine.
@@ -174,13 +186,25 @@ func (a *app) export(ctx context.Context, name, sweep string, o exportOptions) (
 		sum, err = a.exportTo(w, src, o)
 		return err
 	})
-	if errors.Is(err, os.ErrExist) {
-		return usagef("%s exists already; --force overwrites it", o.out)
+	if err := occupied(o.out, err); err != nil {
+		return err
 	}
 	if err != nil {
 		return partial(err)
 	}
 	fmt.Fprintf(a.err, "%s: %s values, n = %d…%d\n", o.out, group(sum.Count), sum.First, sum.Last)
+	return nil
+}
+
+// occupied explains why a file cannot be made where something is, or returns nil
+// when err says something else.
+func occupied(path string, err error) error {
+	switch {
+	case errors.Is(err, report.ErrSpecial):
+		return usagef("--output %s: is not a regular file; want the name of a file", path)
+	case errors.Is(err, os.ErrExist):
+		return usagef("%s exists already; --force overwrites it", path)
+	}
 	return nil
 }
 

@@ -67,12 +67,15 @@ func (a *app) get(ctx context.Context, name, sweep string, ns []string, asJSON b
 }
 
 // getRange emits the sweep's values at n in [lo, hi). Each of them must be
-// there; a single n must be in the sweep.
+// there, and one of them must be in the sweep.
 func (a *app) getRange(ctx context.Context, st *opened, id jobs.RunID, s jobs.Sweep, l *jobs.Ledger, lo, hi int64, emit func(engine.Piece) error) error {
 	if hi-lo == 1 && !s.Set.Contains(lo) {
 		return fmt.Errorf("n = %d is not in sweep %s (%s)", lo, s.Name, s.Set)
 	}
 	src := source{sweep: s, lo: lo, hi: hi}
+	if !src.any() {
+		return fmt.Errorf("no n of %d..%d is in sweep %s (%s)", lo, hi-1, s.Name, s.Set)
+	}
 	if w := src.wanted(); s.Keep == jobs.KeepSums && w.Hi > w.Lo {
 		return a.recompute(ctx, s, w.Lo, w.Hi, emit)
 	}

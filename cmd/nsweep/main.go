@@ -20,13 +20,17 @@ func main() {
 	os.Exit(code)
 }
 
-// signals returns a context that ends with the first SIGINT or SIGTERM, which
-// asks for an orderly stop. A second one ends the process at once: everything
+// signals returns a context that ends with the first SIGINT, SIGTERM or SIGHUP
+// (the terminal was closed), which asks for an orderly stop. A second one ends the process at once: everything
 // that was committed is safe.
 func signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ch := make(chan os.Signal, 2)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup stays what it is
+		stops = append(stops, syscall.SIGHUP)
+	}
+	signal.Notify(ch, stops...)
 	go func() {
 		if _, ok := <-ch; !ok {
 			return

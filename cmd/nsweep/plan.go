@@ -43,7 +43,7 @@ calibrated by a measurement of a few hundredths of a second for each engine.`,
 		Example: `  nsweep plan overnight
   nsweep plan my.yaml --slots 40
   nsweep plan --set sweeps.hopping.n.to=1e5 --json`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              oneFile,
 		ValidArgsFunction: experimentArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.plan(cmd.Context(), first(args), o.sets, n, asJSON)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,8 +78,8 @@ func (a *app) plotFile(ctx context.Context, name, sweep string, o plotOptions) (
 		return err
 	}
 	err = report.WriteFile(o.out, o.force, func(w io.Writer) error { return a.draw(ctx, w, src, o.kind, image, o.dark) })
-	if errors.Is(err, os.ErrExist) {
-		return usagef("%s exists already; --force overwrites it", o.out)
+	if err := occupied(o.out, err); err != nil {
+		return err
 	}
 	return err
 }

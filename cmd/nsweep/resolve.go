@@ -62,6 +62,9 @@ func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, er
 	if err != nil {
 		return none, e.Errorf(key+"n", err.Error(), "")
 	}
+	if err := fewEnough(info.Grid, set); err != nil {
+		return none, e.Errorf(key+"n", err.Error(), "want a shorter range, or single points such as {decades: {from: 0, to: 18}}")
+	}
 	var works []engine.Work
 	if set.Dense() {
 		works = append(works, engine.Work{Algorithm: s.Algorithm, Params: params, Lo: set.Lo, Hi: set.Hi})
@@ -94,6 +97,21 @@ func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, er
 	}
 	out.Checkpoints = append(out.Checkpoints, known...)
 	return out, nil
+}
+
+// maxCells bounds the cells of a sweep's dense part. Whoever looks at a run holds
+// a bit for each of them and goes through them all: 300 million take 38 MB, and
+// in Redis at least 1.2 GB. It is twelve times what W to 10^12 needs.
+const maxCells = 300_000_000
+
+// fewEnough refuses a dense range of more cells than maxCells.
+func fewEnough(g engine.Grid, set jobs.Set) error {
+	first, last := g.Range(set.Lo, set.Hi)
+	if last-first <= maxCells {
+		return nil
+	}
+	return fmt.Errorf("%d…%d has %s cells, more than the %s that a sweep can have, which end at n = %d",
+		set.Lo, set.Hi-1, group(last-first), group(maxCells), g.Cell(first+maxCells-1).Hi-1)
 }
 
 // maxCompare bounds the checkpoints of a file: they are part of the run's

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -26,9 +27,46 @@ type streams struct {
 	out, err io.Writer
 }
 
+// output is standard output. It remembers the first failure to write, so that
+// no command ends with code 0 when what it printed was lost.
+type output struct {
+	io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.err == nil {
+			o.err = err
+		}
+	}
+	return n, err
+}
+
+// failed returns the first failure to write.
+func (o *output) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// file returns the file that w writes to, or nil.
+func file(w io.Writer) *os.File {
+	if o, ok := w.(*output); ok {
+		w = o.Writer
+	}
+	f, _ := w.(*os.File)
+	return f
+}
+
 // terminal reports whether w is an interactive terminal.
 func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f := file(w)
+	ok := f != nil
 	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
@@ -61,6 +99,8 @@ func (a *app) log() *slog.Logger {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
+	out := &output{Writer: s.out}
+	s.out = out
 	a := &app{streams: s, reg: engines()}
 	root := a.root()
 	root.SetArgs(args)
@@ -68,6 +108,9 @@ func execute(ctx context.Context, args []string, s streams) int {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	err := store.Explain(root.ExecuteContext(ctx))
+	if err == nil {
+		err = out.failed() // for what was printed without looking
+	}
 	showError(s.err, err)
 	return exitCode(err)
 }

@@ -36,7 +36,7 @@ stores it, sums up, checks and prints. Without FILE it runs the built-in
 experiment "euler"; FILE may also name another built-in one.
 
 Ctrl-C stops in good order and leaves the run resumable, a second one stops at
-once. The same command again goes on where it stood. With a Redis URL other
+once. So does closing the terminal, unless nohup was given. The same command again goes on where it stood. With a Redis URL other
 workers may help at the same time.
 
 --for and --until stop as Ctrl-C does, with exit code 4 when something is left.
@@ -51,7 +51,7 @@ for 10 s.`,
   nsweep run overnight --dashboard    with a live page on http://127.0.0.1:8391/
   nsweep run my.yaml --redis redis://127.0.0.1:6379/0
   nsweep run my.yaml --fresh          start anew, deleting what is stored`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              oneFile,
 		ValidArgsFunction: experimentArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runExperiment(cmd.Context(), first(args), o, l, page)
@@ -77,6 +77,15 @@ func experimentArgs(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return config.Builtins(), cobra.ShellCompDirectiveDefault
+}
+
+// oneFile accepts FILE or nothing. An empty name, as of a variable that is not
+// set, does not mean the default.
+func oneFile(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && args[0] == "" {
+		return errors.New("FILE is empty; want the name of a file or built-in experiment, or nothing")
+	}
+	return cobra.MaximumNArgs(1)(cmd, args)
 }
 
 func first(args []string) string {

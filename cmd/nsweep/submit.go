@@ -20,7 +20,7 @@ func (a *app) submitCmd() *cobra.Command {
 sums and ranges; values that are there are kept.`,
 		Example: `  nsweep submit cluster --redis redis://redis.lan:6379/0
   nsweep submit my.yaml --wait        wait for the end and print the result`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              oneFile,
 		ValidArgsFunction: experimentArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.submit(cmd.Context(), first(args), o, waitFor)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -112,7 +111,7 @@ func (w *watcher) live(ctx context.Context, name string) error {
 			return err
 		}
 		cols, rows := 80, 24
-		if f, ok := w.app.out.(*os.File); ok {
+		if f := file(w.app.out); f != nil {
 			if c, r, err := term.GetSize(int(f.Fd())); err == nil && c > 0 && r > 0 {
 				cols, rows = c, r
 			}
