@@ -110,3 +110,17 @@ func TestWriteBundle(t *testing.T) {
 		t.Errorf("left behind: %s", got)
 	}
 }
+
+// TestReadValuesLongLine: a file that is one long line is no list of values, and
+// the error says what would be.
+func TestReadValuesLongLine(t *testing.T) {
+	for _, err := range ReadValues(strings.NewReader("1 0\n" + strings.Repeat("1", 3*lineLimit))) {
+		if err != nil {
+			if want := "line 2: is longer than 65536 bytes; want an integer n and an integer value"; err.Error() != want {
+				t.Errorf("says %q, want %q", err, want)
+			}
+			return
+		}
+	}
+	t.Error("accepted")
+}

@@ -55,6 +55,9 @@ func ReadValues(r io.Reader) Values {
 			}
 		}
 		if err := scanner.Err(); err != nil {
+			if errors.Is(err, bufio.ErrTooLong) {
+				err = fmt.Errorf("is longer than %d bytes; want an integer n and an integer value", lineLimit)
+			}
 			out.fail(fmt.Errorf("line %d: %w", number+1, err))
 			return
 		}
