@@ -102,7 +102,7 @@ func TestQuarantinedIsNotAtHand(t *testing.T) {
 		b.contradict("a", "b", "bad")
 		b.convict("bad")
 		b.drainAll("a")
-		b.pass(time.Minute)
+		b.pass(80 * time.Second)
 		b.wantEnd(jobs.Halted, "no worker is left that has not spoken")
 	})
 }

@@ -48,6 +48,7 @@ type Feeder struct {
 	settledSum int64         // how many there were by the counters
 	settling   int           // disputed cells that are given out
 	stuck      *jobs.Dispute // one that nobody at hand can decide, or nil
+	stuckAt    time.Time     // since when nothing but such is left
 	rechecks   map[dispute]*recheck
 }
 

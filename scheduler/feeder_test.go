@@ -165,6 +165,12 @@ func (b *bench) wantFailed(n, cells int64) {
 	}
 }
 
+// state reads the run's state.
+func (b *bench) state() (s jobs.State) {
+	b.store.set(func() { s = b.store.run.State })
+	return s
+}
+
 func (b *bench) wantEnd(state jobs.State, reason string) {
 	b.t.Helper()
 	b.pass(2 * time.Second)

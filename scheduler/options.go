@@ -89,6 +89,9 @@ type Options struct {
 	// Grace is the time after the store was out of reach, or refused to write, in
 	// which no silence counts, because no heartbeat could get through, 12 s.
 	Grace time.Duration
+	// Undecided is how long a dispute that no worker at hand can decide may wait
+	// for another worker before the run is halted, 60 s.
+	Undecided time.Duration
 	// LeadFor is the life of the lock on a run, 10 s.
 	LeadFor time.Duration
 	// Ahead bounds the work that is outstanding for each slot, beside one task
@@ -119,6 +122,7 @@ func (o *Options) defaults() {
 	}{
 		{&o.Tick, 50 * time.Millisecond}, {&o.SilenceAfter, 35 * time.Second}, {&o.LookupAfter, 5 * time.Second},
 		{&o.Grace, 12 * time.Second}, {&o.LeadFor, 10 * time.Second}, {&o.Ahead, 10 * time.Second},
+		{&o.Undecided, time.Minute},
 	} {
 		if *d.v == 0 {
 			*d.v = d.def

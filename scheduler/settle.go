@@ -47,8 +47,7 @@ func (f *Feeder) decide(ctx context.Context, counts map[string]jobs.Counts) (bus
 		if err := f.settle(ctx, counts); err != nil {
 			return true, nil, err
 		}
-		// Without a look at the workers nobody can be missed.
-		if f.settling == 0 && f.stuck != nil && f.workers != nil && !time.Now().Before(f.graceUntil) {
+		if f.givenUp() {
 			end, err = f.end(ctx, jobs.Halted, fmt.Sprintf(
 				"computations of n = %d on differ, and no worker is left that has not spoken: run again, or start another worker, to decide", f.stuck.N))
 			return true, end, err
@@ -62,6 +61,22 @@ func (f *Feeder) decide(ctx context.Context, counts map[string]jobs.Counts) (bus
 		return true, nil, errSettled
 	}
 	return false, nil, nil
+}
+
+// givenUp reports whether a dispute has waited long enough for a worker that can
+// decide it: others may be about to join.
+func (f *Feeder) givenUp() bool {
+	// Without a look at the workers nobody can be missed.
+	if f.settling > 0 || f.stuck == nil || f.workers == nil || time.Now().Before(f.graceUntil) {
+		f.stuckAt = time.Time{}
+		return false
+	}
+	if f.stuckAt.IsZero() {
+		f.stuckAt = time.Now()
+		f.opts.Log.Warn("computations differ and no worker at hand can decide, waiting for another", "run", f.run.ID.Name,
+			"n", f.stuck.N, "for", f.opts.Undecided)
+	}
+	return time.Since(f.stuckAt) >= f.opts.Undecided
 }
 
 // note remembers whether cells are disputed, and returns it.

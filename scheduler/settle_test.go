@@ -94,16 +94,35 @@ func TestDisputeBeforeHalt(t *testing.T) {
 	}
 }
 
-// TestDisputeWithoutJudge: when everybody at hand has spoken, the run halts and
-// says what is missing.
+// TestDisputeWithoutJudge: when everybody at hand has spoken, the run waits a
+// minute for another worker, then halts and says what is missing.
 func TestDisputeWithoutJudge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, 3001)
-		b.contradict("a", "b")
-		b.drainAll("a")
-		b.pass(time.Minute)
-		b.wantEnd(jobs.Halted, "computations of n = 51 on differ")
-	})
+	for _, joins := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, 3001)
+			b.contradict("a", "b")
+			b.drainAll("a")
+			b.pass(50 * time.Second)
+			if b.state() != jobs.Running {
+				t.Fatal("halted before a third worker could join")
+			}
+			if !joins {
+				b.pass(30 * time.Second)
+				b.wantEnd(jobs.Halted, "computations of n = 51 on differ")
+				return
+			}
+			b.store.join("c", b.sweep)
+			b.pass(5 * time.Second)
+			if !slices.ContainsFunc(b.tasks(), func(t jobs.Task) bool { return len(t.Not) > 0 }) {
+				t.Fatalf("the dispute is not given to the worker that joined: %+v", b.tasks())
+			}
+			b.pass(2 * time.Minute)
+			if b.state() != jobs.Running {
+				t.Error("halted while the dispute is given out")
+			}
+			b.stop()
+		})
+	}
 }
 
 // TestDisputeCounterOff: a counter without a dispute keeps no run from its end.

@@ -26,7 +26,7 @@ import (
 
 // timings are the intervals that tests shorten.
 type timings struct {
-	beat, silence, lookup, grace, lead, ahead, watch time.Duration
+	beat, silence, lookup, grace, lead, ahead, watch, undecided time.Duration
 }
 
 // intervals returns the defaults, divided by NSWEEP_TEST_SPEEDUP where a test
@@ -36,7 +36,7 @@ func intervals() timings {
 	return timings{
 		beat: 5 * time.Second / k, silence: 35 * time.Second / k, lookup: 5 * time.Second / k,
 		grace: 12 * time.Second / k, lead: 10 * time.Second / k, ahead: 10 * time.Second / k,
-		watch: 5 * time.Second / k,
+		watch: 5 * time.Second / k, undecided: time.Minute / k,
 	}
 }
 
@@ -127,7 +127,7 @@ func (a *app) newService(st *opened, owner string, model *scheduler.Model, have 
 			return c
 		},
 		Options: scheduler.Options{
-			Owner: owner, SilenceAfter: t.silence, LookupAfter: t.lookup, Grace: t.grace, LeadFor: t.lead, Ahead: t.ahead,
+			Owner: owner, SilenceAfter: t.silence, LookupAfter: t.lookup, Grace: t.grace, LeadFor: t.lead, Ahead: t.ahead, Undecided: t.undecided,
 			MaxCells: taskCells(), Dead: deadHere, OnProgress: onProgress, Log: a.log(),
 		},
 	}
