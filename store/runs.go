@@ -124,7 +124,10 @@ func (s *Store) Run(ctx context.Context, name string) (jobs.Run, error) {
 // which names those whose manifests make no sense, it returns the others.
 func (s *Store) Runs(ctx context.Context) ([]jobs.Run, error) {
 	index, err := s.client.HGetAll(ctx, keyRuns).Result()
-	if err != nil {
+	switch {
+	case jobs.IsLasting(err):
+		return nil, fmt.Errorf("key %s is none of nsweep's (%w): use another database, or delete the key if nobody needs it", keyRuns, err)
+	case err != nil:
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	names := make([]string, 0, len(index))

@@ -74,7 +74,11 @@ func openDisk(dir string, maxSize int) (*disk, error) {
 			return nil, &DamagedError{Path: path, Why: err.Error()}
 		}
 	}
-	if err != nil {
+	var damaged *DamagedError // names the file already
+	switch {
+	case errors.As(err, &damaged):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("open the data file %s: %w", path, err)
 	}
 	return &disk{bolt: db, keys: map[string]struct{}{}}, nil
