@@ -102,7 +102,7 @@ func (a *app) compute(ctx context.Context, name string, ns []string, o computeOp
 		}
 	}
 	if o.summary {
-		sum.print(out, o.json)
+		sum.print(out, strings.TrimSuffix(eng.Info().Symbol, "(n)"), o.json)
 	}
 	return out.Flush()
 }
@@ -281,13 +281,13 @@ func (s *summary) flush() {
 	s.chunk, s.pending = engine.Int128{}, 0
 }
 
-func (s *summary) print(out io.Writer, asJSON bool) {
+func (s *summary) print(out io.Writer, f string, asJSON bool) {
 	s.flush()
 	if asJSON {
 		fmt.Fprintf(out, `{"count":%d,"first":{"n":"%s","value":"%s"},"last":{"n":"%s","value":"%s"},"least":{"n":"%d","value":"%s"},"greatest":{"n":"%d","value":"%s"},"sum":"%s"}`+"\n",
 			s.count, s.first[0], s.first[1], s.last[0], s.last[1], s.leastN, s.least, s.greatestN, s.greatest, s.total.String())
 		return
 	}
-	fmt.Fprintf(out, "count    %d\nfirst    f(%s) = %s\nlast     f(%s) = %s\nleast    f(%d) = %s\ngreatest f(%d) = %s\nsum      %s\n",
-		s.count, s.first[0], s.first[1], s.last[0], s.last[1], s.leastN, s.least, s.greatestN, s.greatest, s.total.String())
+	fmt.Fprintf(out, "count    %d\nfirst    %s(%s) = %s\nlast     %s(%s) = %s\nleast    %s(%d) = %s\ngreatest %s(%d) = %s\nsum      %s\n",
+		s.count, f, s.first[0], s.first[1], f, s.last[0], s.last[1], f, s.leastN, s.least, f, s.greatestN, s.greatest, s.total.String())
 }

@@ -331,7 +331,7 @@ func TestCompute(t *testing.T) {
 	}{
 		{[]string{"compute", "hopping", "1..5", "20"}, "1 0\n2 2\n3 1\n4 4\n5 2\n20 4\n"},
 		{[]string{"compute", "bezout", "1e9", "--json"}, `{"n":1000000000,"value":"` + bezout1e9 + `"}` + "\n"},
-		{[]string{"compute", "hopping", "1..20", "--summary"}, "count    20\nfirst    f(1) = 0\nlast     f(20) = 4\nleast    f(1) = 0\ngreatest f(15) = 15\nsum      98\n"},
+		{[]string{"compute", "hopping", "1..20", "--summary"}, "count    20\nfirst    M(1) = 0\nlast     M(20) = 4\nleast    M(1) = 0\ngreatest M(15) = 15\nsum      98\n"},
 		{[]string{"compute", "hopping", "20", "--algorithm", "labels"}, "20 4\n"},
 	} {
 		if got, _ := call(t, dir, nil, codeDone, c.args...); got != c.want {
