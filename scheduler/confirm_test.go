@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -337,12 +338,17 @@ func TestPlanCountsChecks(t *testing.T) {
 	}
 	s := toySweep(set)
 	model := NewModel(engine.NewRegistry(toy{per: func(int64) float64 { return 1e6 }}), nil)
-	without, err := model.Plan(s, 4, 0, false)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := model.Plan(gone, s, 4, 0, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("a plan that nobody waits for ends with %v", err)
+	}
+	without, err := model.Plan(t.Context(), s, 4, 0, false)
 	if err != nil || without.Checks != 0 || without.CheckCost != 0 {
 		t.Fatalf("%+v, %v", without, err)
 	}
 	for _, share := range []int64{300_000, jobs.All} {
-		p, err := model.Plan(s, 4, share, false)
+		p, err := model.Plan(t.Context(), s, 4, share, false)
 		if err != nil || p.Cost != without.Cost || p.Tasks != without.Tasks || p.Checks != s.CheckCount(share) || p.CheckTasks == 0 || p.Bytes <= without.Bytes {
 			t.Errorf("share %d: %+v, %v; without %+v", share, p, err, without)
 		}

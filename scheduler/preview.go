@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"time"
 
 	"github.com/nsweep/nsweep/jobs"
@@ -28,9 +29,9 @@ type Preview struct {
 
 // Plan cuts a sweep of which nothing is done into tasks, as a feeder with the
 // given slots would when every task takes its estimated time, and then the share
-// of its cells, in millionths, that is to be confirmed, with same by its own algorithm. It is pure and takes time
-// in proportion to the number of cells.
-func (m *Model) Plan(s jobs.Sweep, slots int, verify int64, same bool) (Preview, error) {
+// of its cells, in millionths, that is to be confirmed, with same by its own algorithm. It takes time
+// in proportion to the number of cells, touches nothing, and ends with ctx's error.
+func (m *Model) Plan(ctx context.Context, s jobs.Sweep, slots int, verify int64, same bool) (Preview, error) {
 	first, last := s.Cells()
 	ledger := jobs.NewLedger(first, last)
 	open, err := m.Open(s, ledger)
@@ -40,6 +41,9 @@ func (m *Model) Plan(s jobs.Sweep, slots int, verify int64, same bool) (Preview,
 	v := Preview{Sweep: s.Name, N: s.Set.String(), Values: s.Set.Count(), Cells: s.CellCount(), Bytes: memory(s)}
 	p := newPlanner(s, m, ledger)
 	for total := 0.0; ; v.Tasks++ {
+		if err := ctx.Err(); err != nil {
+			return Preview{}, err
+		}
 		_, cost, ok, err := p.next(target(open-total, slots), false)
 		if err != nil {
 			return Preview{}, err

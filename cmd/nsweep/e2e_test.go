@@ -249,6 +249,18 @@ func TestSecondOwnerAndAttach(t *testing.T) {
 	p.ends(codeDone)
 }
 
+// TestSignalWithoutRun: a command that stores nothing stops as well, with the
+// same exit code and one line.
+func TestSignalWithoutRun(t *testing.T) {
+	t.Parallel()
+	p := cli(t, t.TempDir(), nil, "compute", "toy", "1..1000000000")
+	until(t, "a value", func() bool { return p.out.String() != "" })
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if code := p.wait(); code != codeStopped || p.err.String() != "nsweep: stopped by a signal before the end\n" {
+		t.Errorf("exit code %d: %s", code, p.err.String())
+	}
+}
+
 func TestSignals(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {

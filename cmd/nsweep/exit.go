@@ -72,7 +72,12 @@ func showError(w io.Writer, err error) {
 	if err == nil || (errors.As(err, &c) && c.quiet) {
 		return
 	}
-	for _, line := range strings.Split(strings.TrimRight(err.Error(), "\n"), "\n") {
+	text := err.Error()
+	if c == nil && errors.Is(err, context.Canceled) {
+		// What was under way when the signal came is of no use to anybody.
+		text = "stopped by a signal before the end"
+	}
+	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		fmt.Fprintf(w, "nsweep: %s\n", line)
 	}
 }

@@ -39,7 +39,7 @@ func (a *app) planCmd() *cobra.Command {
 		Short: "Show cells, tasks, cost, time and memory of an experiment",
 		Long: `Checks an experiment and shows what it would take: cells, tasks, time of one core,
 time with the given slots, and memory in Redis. It touches no store. Costs are
-calibrated by a measurement of a few hundredths of a second for each engine.`,
+calibrated by a measurement of a quarter of a second for each engine.`,
 		Example: `  nsweep plan overnight
   nsweep plan my.yaml --slots 40
   nsweep plan --set sweeps.hopping.n.to=1e5 --json`,
@@ -56,7 +56,7 @@ calibrated by a measurement of a few hundredths of a second for each engine.`,
 	return c
 }
 
-func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON bool) error {
+func (a *app) plan(ctx context.Context, file string, sets []string, n int, asJSON bool) error {
 	e, sweeps, err := a.load(file, sets)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (a *app) plan(_ context.Context, file string, sets []string, n int, asJSON 
 	var rows []planRow
 	sum := planRow{Sweep: "all"}
 	for _, s := range sweeps {
-		p, err := model.Plan(s, n, e.Verify, e.VerifySame)
+		p, err := model.Plan(ctx, s, n, e.Verify, e.VerifySame)
 		if err != nil {
 			return err
 		}
