@@ -38,6 +38,7 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
   // screen reader.
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-roledescription", "map of cells");
+  canvas.setAttribute("aria-label", "Map of cells, not read yet");
   canvas.setAttribute("aria-describedby", "map-help");
   const line = make("p", { className: "map-line", id: "map-line" });
   const help = make("p", {
