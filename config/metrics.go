@@ -7,7 +7,7 @@ import (
 
 // Metrics says where a process can be watched.
 type Metrics struct {
-	// Listen is host:port, or an empty string for nowhere. Without host it is
+	// Listen is host:port; an empty string serves no metrics. Without host it is
 	// 127.0.0.1; a host that other machines reach takes a token.
 	Listen string
 	// TokenFile is where Token was read from. Both are empty when no token is

@@ -29,8 +29,9 @@ type Preview struct {
 
 // Plan cuts a sweep of which nothing is done into tasks, as a feeder with the
 // given slots would when every task takes its estimated time, and then the share
-// of its cells, in millionths, that is to be confirmed, with same by its own algorithm. It takes time
-// in proportion to the number of cells, touches nothing, and ends with ctx's error.
+// of its cells, in millionths, that is to be confirmed, with same by its own
+// algorithm. It takes time in proportion to the number of cells, touches nothing,
+// and ends with ctx's error.
 func (m *Model) Plan(ctx context.Context, s jobs.Sweep, slots int, verify int64, same bool) (Preview, error) {
 	first, last := s.Cells()
 	ledger := jobs.NewLedger(first, last)

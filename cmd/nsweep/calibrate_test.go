@@ -17,8 +17,9 @@ func (spinning) Cost(engine.Work) engine.Cost { return engine.Cost{Run: 1e7} }
 
 func (spinning) Compute(context.Context, engine.Work, engine.Sink) error {
 	begin, err := processorTime()
-	for now := begin; err == nil && now-begin < 20*time.Millisecond; {
-		now, err = processorTime()
+	end := begin + 20*time.Millisecond
+	for at := begin; err == nil && at < end; {
+		at, err = processorTime()
 	}
 	return err
 }

@@ -11,31 +11,46 @@ import (
 	"github.com/nsweep/nsweep/jobs"
 )
 
+// harmed completes euler without its second sweep and has what is stored changed.
+// It returns the command that puts it right, and the digests that are due then.
+func harmed(b *bench, change func(ctx context.Context, st *opened, run jobs.Run, w jobs.Sweep)) (again []string, want string) {
+	b.Helper()
+	again = []string{"run", "--set", "sweeps.bezout=null", "--concurrency", "1"}
+	b.call(codeDone, again...)
+	want = digests(result(b.T, b.dir, b.env, "euler"))
+	b.harm("euler", func(ctx context.Context, _ string, st *opened) {
+		run, err := st.Run(ctx, "euler")
+		if err != nil {
+			b.Fatal(err)
+		}
+		change(ctx, st, run, run.Sweeps[0])
+	})
+	return again, want
+}
+
+// spoiled returns a cell with one wrong value and a CRC that fits it.
+func spoiled(v jobs.CellValues) jobs.CellValues {
+	v.Data = bytes.Clone(v.Data)
+	v.Data[7] ^= 1
+	v.CRC = jobs.CRC(v.Data)
+	return v
+}
+
 // TestDisputesAreDecided stores, for some cells, two values from two workers that
 // are gone: once the right one first and once the wrong one. The next run
 // computes these cells a third time, and its digests are right.
 func TestDisputesAreDecided(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(b *bench) {
-		set := []string{"run", "--set", "sweeps.bezout=null", "--concurrency", "1"}
-		b.call(codeDone, set...)
-		want := digests(result(b.T, b.dir, b.env, "euler"))
-		b.harm("euler", func(ctx context.Context, _ string, st *opened) {
-			run, err := st.Run(ctx, "euler")
-			if err != nil {
-				b.Fatal(err)
-			}
-			w := run.Sweeps[0]
+		set, want := harmed(b, func(ctx context.Context, st *opened, run jobs.Run, w jobs.Sweep) {
 			right, err := st.ReadCells(ctx, run.ID, w, 3, 5)
 			if err != nil {
 				b.Fatal(err)
 			}
 			commit := func(worker string, rev int64, v jobs.CellValues, wrong bool) {
-				v.Data = bytes.Clone(v.Data)
 				if wrong {
-					v.Data[7] ^= 1
+					v = spoiled(v)
 				}
-				v.CRC = jobs.CRC(v.Data)
 				_, err := st.Commit(ctx, jobs.Commit{Run: run.ID, Sweep: w.Name, Keep: w.Keep, Rev: rev, Worker: worker, Cells: []jobs.CellValues{v}})
 				if err != nil {
 					b.Fatal(err)
@@ -73,15 +88,7 @@ func TestDisputesAreDecided(t *testing.T) {
 func TestQuarantineIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(b *bench) {
-		set := []string{"run", "--set", "sweeps.bezout=null", "--concurrency", "1"}
-		b.call(codeDone, set...)
-		want := digests(result(b.T, b.dir, b.env, "euler"))
-		b.harm("euler", func(ctx context.Context, _ string, st *opened) {
-			run, err := st.Run(ctx, "euler")
-			if err != nil {
-				b.Fatal(err)
-			}
-			w := run.Sweeps[0]
+		set, want := harmed(b, func(ctx context.Context, st *opened, run jobs.Run, w jobs.Sweep) {
 			right, err := st.ReadCells(ctx, run.ID, w, 3, 8)
 			if err == nil {
 				err = st.Reopen(ctx, run.ID, w.Name, []int64{3, 4, 5, 6, 7}, nil)
@@ -97,9 +104,7 @@ func TestQuarantineIsCarriedOut(t *testing.T) {
 			}
 			wrong := slices.Clone(right)
 			for _, i := range []int{1, 3} { // the cells 4 and 6
-				wrong[i].Data = bytes.Clone(wrong[i].Data)
-				wrong[i].Data[7] ^= 1
-				wrong[i].CRC = jobs.CRC(wrong[i].Data)
+				wrong[i] = spoiled(wrong[i])
 			}
 			commit("ghost1", wrong...)
 			commit("ghost2", right[1])

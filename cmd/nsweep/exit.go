@@ -73,7 +73,7 @@ func showError(w io.Writer, err error) {
 		return
 	}
 	text := err.Error()
-	if c == nil && errors.Is(err, context.Canceled) {
+	if c == nil && exitCode(err) == codeStopped {
 		// What was under way when the signal came is of no use to anybody.
 		text = "stopped by a signal before the end"
 	}

@@ -21,8 +21,8 @@ func main() {
 }
 
 // signals returns a context that ends with the first SIGINT, SIGTERM or SIGHUP
-// (the terminal was closed), which asks for an orderly stop. A second one ends the process at once: everything
-// that was committed is safe.
+// (the terminal was closed), which asks for an orderly stop. A second one ends
+// the process at once: everything that was committed is safe.
 func signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ch := make(chan os.Signal, 2)
