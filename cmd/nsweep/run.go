@@ -35,9 +35,10 @@ func (a *app) runCmd() *cobra.Command {
 stores it, sums up, checks and prints. Without FILE it runs the built-in
 experiment "euler"; FILE may also name another built-in one.
 
-Ctrl-C stops in good order and leaves the run resumable, a second one stops at
-once. So does closing the terminal, unless nohup was given. The same command again goes on where it stood. With a Redis URL other
-workers may help at the same time.
+Ctrl-C stops in good order and leaves the run resumable, and so does closing the
+terminal, unless nohup was given; a second Ctrl-C stops at once. The same command
+again goes on where it stood. With a Redis URL other workers may help at the same
+time.
 
 --for and --until stop as Ctrl-C does, with exit code 4 when something is left.
 A time of day that the clocks show twice in a night counts when it comes next;
