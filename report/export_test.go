@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -159,16 +160,16 @@ func TestTextRoundTrip(t *testing.T) {
 
 func TestReadValuesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"1 2\n3":                       "line 2: want an integer n and an integer value",
-		"n,value\nm,w\n":               "line 2: want an integer",
-		"1 2\n\n1 3\n":                 "line 3: n = 1 follows n = 1",
-		"5 2\n4 3\n":                   "line 2: n = 4 follows n = 5",
-		"1 2.5\n":                      "line 1: want an integer",
-		"1 2 3\n":                      "line 1: want an integer",
-		"1,,2\n":                       "line 1: want an integer",
-		"1 -\n":                        "line 1: want an integer",
-		"1 \n":                         "line 1: want an integer",
-		"9223372036854775808 1":        "line 1: n = 9223372036854775808 is too large",
+		"1 2\n3":                       "line 2: \"3\": want an integer n and an integer value",
+		"n,value\nm,w\n":               "line 2: \"m,w\": want an integer",
+		"1 2\n\n1 3\n":                 "line 3: n = 1 follows n = 1; want every n once, in rising order",
+		"5 2\n4 3\n":                   "line 2: n = 4 follows n = 5; want every n once",
+		"1 2.5\n":                      "line 1: \"1 2.5\": want an integer",
+		"1 2 3\n":                      "line 1: \"1 2 3\": want an integer",
+		"1,,2\n":                       "line 1: \"1,,2\": want an integer",
+		"1 -\n":                        "line 1: \"1 -\": want an integer",
+		"1 \n":                         "line 1: \"1\": want an integer",
+		"9223372036854775808 1":        "line 1: n = 9223372036854775808 is too large, want at most 9223372036854775806",
 		"1 " + strings.Repeat("9", 40): "line 1: \"" + strings.Repeat("9", 40) + "\": beyond 128 bits",
 		strings.Repeat(" ", 70_000):    "line 1: is longer than 65536 bytes; want an integer n and an integer value",
 	} {
@@ -176,8 +177,16 @@ func TestReadValuesRefuses(t *testing.T) {
 		for _, err := range ReadValues(strings.NewReader(text)) {
 			got = err
 		}
-		if got == nil || !strings.HasPrefix(got.Error(), want) {
+		var bad *MalformedError
+		if !errors.As(got, &bad) || !strings.HasPrefix(got.Error(), want) {
 			t.Errorf("%.30q: %v, want %s", text, got, want)
+		}
+	}
+	// What the reader itself says is nothing about the file's content.
+	gone := errors.New("gone")
+	for _, err := range ReadValues(io.MultiReader(strings.NewReader("1 2\n"), iotest.ErrReader(gone))) {
+		if bad := new(MalformedError); err != nil && (!errors.Is(err, gone) || errors.As(err, &bad)) {
+			t.Errorf("a failing reader: %v", err)
 		}
 	}
 	// What came before the error is handed over.

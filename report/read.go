@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,20 +15,36 @@ import (
 // lineLimit is the longest line that ReadValues takes.
 const lineLimit = 1 << 16
 
+// MalformedError says that a line is not one of a b-file or CSV with values in
+// rising order of n.
+type MalformedError struct {
+	Line int // from 1
+	Err  error
+}
+
+func (e *MalformedError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns what is wrong with the line.
+func (e *MalformedError) Unwrap() error { return e.Err }
+
 // ReadValues reads a b-file or CSV: lines of n and value, both integers,
 // separated by blanks, tabs, or one comma or semicolon. Empty lines and those
 // that begin with # do not count; the first line may be a heading. Quotes around
-// a field and CRLF are accepted. Every n must be larger than the one before. An
-// error names the line.
+// a field and CRLF are accepted. Every n must be larger than the one before. The
+// error about a line that is not so is a *[MalformedError], any other is r's.
 //
 // The stream reads from r as it goes, so it can be run through once.
 func ReadValues(r io.Reader) Values {
 	return func(yield func(engine.Piece, error) bool) {
-		scanner := bufio.NewScanner(r)
+		in := &noting{r: r}
+		scanner := bufio.NewScanner(in)
 		scanner.Buffer(make([]byte, lineLimit), lineLimit)
 		out := gatherer{yield: yield}
 		number, heading := 0, true
 		for scanner.Scan() {
+			if in.err != nil {
+				break // the line may be the half of one
+			}
 			number++
 			line := bytes.TrimSpace(scanner.Bytes())
 			if number == 1 {
@@ -42,7 +59,10 @@ func ReadValues(r io.Reader) Values {
 					heading = false
 					continue
 				}
-				out.fail(fmt.Errorf("line %d: %w", number, err))
+				if errors.Is(err, errLine) {
+					err = fmt.Errorf("%.40q: %w", line, err)
+				}
+				out.fail(&MalformedError{number, err})
 				return
 			}
 			heading = false
@@ -50,19 +70,34 @@ func ReadValues(r io.Reader) Values {
 				return
 			}
 			if out.err != nil {
-				out.fail(fmt.Errorf("line %d: %w", number, out.err))
+				out.fail(&MalformedError{number, out.err})
 				return
 			}
 		}
-		if err := scanner.Err(); err != nil {
+		if err := cmp.Or(in.err, scanner.Err()); err != nil {
 			if errors.Is(err, bufio.ErrTooLong) {
-				err = fmt.Errorf("is longer than %d bytes; want an integer n and an integer value", lineLimit)
+				err = &MalformedError{number + 1, fmt.Errorf("is longer than %d bytes; %w", lineLimit, errLine)}
 			}
-			out.fail(fmt.Errorf("line %d: %w", number+1, err))
+			out.fail(err)
 			return
 		}
 		out.flush()
 	}
+}
+
+// noting remembers that reading failed: a scanner hands out what it has of a line
+// before it says so.
+type noting struct {
+	r   io.Reader
+	err error
+}
+
+func (n *noting) Read(b []byte) (int, error) {
+	k, err := n.r.Read(b)
+	if err != nil && err != io.EOF {
+		n.err = err
+	}
+	return k, err
 }
 
 // isHeading reports whether a line begins with a name and not with a number.
@@ -84,7 +119,7 @@ type gatherer struct {
 // add takes the next value; it returns false when the consumer has had enough.
 func (g *gatherer) add(n int64, v engine.Int128) bool {
 	if g.any && n <= g.last {
-		g.err = fmt.Errorf("n = %d follows n = %d", n, g.last)
+		g.err = fmt.Errorf("n = %d follows n = %d; want every n once, in rising order", n, g.last)
 		return true
 	}
 	if len(g.vals) == pieceMax || (len(g.vals) > 0 && n != g.last+1) {
@@ -142,7 +177,7 @@ func parseLine(line []byte) (n int64, v engine.Int128, err error) {
 	}
 	n, ok := x.Int64()
 	if !ok || n == math.MaxInt64 {
-		return 0, v, fmt.Errorf("n = %s is too large", x)
+		return 0, v, fmt.Errorf("n = %s is too large, want at most %d", x, int64(math.MaxInt64-1))
 	}
 	rest := bytes.TrimLeft(line[i:], " \t")
 	if len(rest) > 0 && (rest[0] == ',' || rest[0] == ';') {
