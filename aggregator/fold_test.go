@@ -14,12 +14,12 @@ import (
 	"testing"
 
 	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/internal/leaks"
 	"github.com/nsweep/nsweep/jobs"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // plain is what a fold must find of a finished sweep, computed with a loop over
 // big integers, one string and crypto/sha256 alone.

@@ -15,8 +15,9 @@ import (
 	"github.com/nsweep/nsweep/jobs"
 )
 
-// workerSilence is how long a worker may be silent before it is forgotten.
-const workerSilence = time.Minute
+// workerSilence is how long a worker may be silent before it is forgotten. Only
+// tests change it.
+var workerSilence = time.Minute
 
 // sender writes a name as one word, for the script to compare.
 func sender(name string) string { return "@" + url.QueryEscape(name) }

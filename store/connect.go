@@ -56,8 +56,9 @@ func (o Options) where() string {
 }
 
 // Timeouts of the client. Reading waits longer than the slowest script takes;
-// the library sends a command up to four times when connections break.
-const (
+// the library sends a command up to four times when connections break. Only tests
+// change them.
+var (
 	dialTimeout = 5 * time.Second
 	ioTimeout   = 10 * time.Second
 )

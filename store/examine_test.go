@@ -62,14 +62,16 @@ func TestExamine(t *testing.T) {
 		if err := s.Reach(ctx); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if d, err := s.Latency(ctx, 3); err != nil || d <= 0 || d > time.Minute {
+		begin := time.Now()
+		if d, err := s.Latency(ctx, 3); err != nil || d <= 0 || d > time.Since(begin) {
 			t.Errorf("%s: latency %s, %v", name, d, err)
 		}
 		if d, err := s.Latency(ctx, 0); err != nil || d <= 0 {
 			t.Errorf("%s: latency %s of no pings, %v", name, d, err)
 		}
-		// The same machine has one clock.
-		if off, err := s.ClockOffset(ctx); err != nil || off.Abs() > 5*time.Second {
+		// The same machine has one clock; what the answer takes may be counted.
+		begin = time.Now()
+		if off, err := s.ClockOffset(ctx); err != nil || off.Abs() > time.Since(begin)+time.Second {
 			t.Errorf("%s: clock off by %s, %v", name, off, err)
 		}
 	}

@@ -16,10 +16,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.etcd.io/bbolt"
-	"go.uber.org/goleak"
+
+	"github.com/nsweep/nsweep/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
+
+// hang bounds the wait for what must come about.
+const hang = 2 * time.Minute
 
 func kept(key string) bool { return strings.HasPrefix(key, "k") }
 
@@ -40,6 +44,7 @@ func client(t *testing.T, dial func(context.Context) (net.Conn, error)) *redis.C
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
 		Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,
+		ReadTimeout: hang, WriteTimeout: hang,
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 	})
 	t.Cleanup(func() { c.Close() })
@@ -140,7 +145,7 @@ func TestTimePasses(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	c := client(t, s.Dial)
 	must(t, c.Set(ctx, "k", "v", 20*time.Millisecond).Err())
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(hang)
 	for c.Exists(ctx, "k").Val() == 1 {
 		if time.Now().After(deadline) {
 			t.Fatal("the key does not expire")

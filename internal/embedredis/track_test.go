@@ -237,8 +237,11 @@ func TestSnapshotsAreWhole(t *testing.T) {
 		})
 	}
 	seen := map[string]bool{}
-	deadline := time.Now().Add(20 * time.Second)
-	for len(seen) < 40 && time.Now().Before(deadline) {
+	for deadline := time.Now().Add(hang); len(seen) < 40; {
+		if time.Now().After(deadline) {
+			t.Errorf("only %d states were seen", len(seen))
+			break
+		}
 		must(t, s.Sync(ctx))
 		f := inFile(t, s)
 		if f["k1"].text != f["k2"].text || f["k1"].text != f["k3"].text {
@@ -248,9 +251,6 @@ func TestSnapshotsAreWhole(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	if len(seen) < 10 {
-		t.Fatalf("only %d states were seen", len(seen))
-	}
 }
 
 // TestWritersWait lets the file fall behind in fake time: writers are held

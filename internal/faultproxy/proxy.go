@@ -5,14 +5,21 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nsweep/nsweep/internal/ownport"
 )
+
+// dialTimeout bounds the wait for the server to accept a connection.
+const dialTimeout = 2 * time.Minute
 
 // Proxy passes connections on to a Redis server. It is safe for concurrent use.
 type Proxy struct {
 	target, addr string
+	release      func()         // gives the port back
 	conns        sync.WaitGroup // accept loop and both directions of all links
 
 	mu       sync.Mutex
@@ -24,8 +31,8 @@ type Proxy struct {
 	closed   bool
 }
 
-// Start returns a proxy to the server at target, a host:port, on a free loopback
-// port. It ends with the test.
+// Start returns a proxy to the server at target, a host:port, like [New]. It ends
+// with the test.
 func Start(t testing.TB, target string) *Proxy {
 	t.Helper()
 	p, err := New(target)
@@ -36,16 +43,21 @@ func Start(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// New returns a proxy to the server at target on a free loopback port. The
-// server need not run yet.
+// New returns a proxy to the server at target on a loopback port that is its own
+// until Close, also while it refuses connections. The server need not run yet.
 func New(target string) (*Proxy, error) {
 	p := &Proxy{target: target, links: map[*link]bool{}}
 	p.changed = sync.NewCond(&p.mu)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, release, err := ownport.Take()
 	if err != nil {
+		return nil, err
+	}
+	p.addr, p.release = net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), release
+	l, err := net.Listen("tcp", p.addr)
+	if err != nil {
+		release()
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	p.addr = l.Addr().String()
 	p.serve(l)
 	return p, nil
 }
@@ -129,6 +141,7 @@ func (p *Proxy) Close() {
 	p.mu.Unlock()
 	p.Refuse()
 	p.conns.Wait()
+	p.release()
 }
 
 // serve accepts connections on l. The caller holds the lock, or is alone.
@@ -223,7 +236,7 @@ func (k *link) run() {
 	if !k.proxy.gate(k) {
 		return
 	}
-	server, err := net.DialTimeout("tcp", k.proxy.target, 5*time.Second)
+	server, err := net.DialTimeout("tcp", k.proxy.target, dialTimeout)
 	if err != nil {
 		return
 	}

@@ -1,6 +1,7 @@
 // Package redistest starts real Redis servers for tests. Each server listens
-// on a free loopback port, keeps its append-only file in the test's temporary
-// folder and ends with the test.
+// on a loopback port that is its own until the test ends, also while it is
+// stopped, keeps its append-only file in the test's temporary folder and ends
+// with the test.
 package redistest
 
 import (
@@ -20,14 +21,21 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nsweep/nsweep/internal/ownport"
 )
 
 // Program is the server binary, found along PATH. It is in Debian's package
 // redis-server.
 const Program = "redis-server"
 
-// startTimeout bounds how long a server may take to load its data and answer.
-const startTimeout = 30 * time.Second
+// startTimeout bounds how long a server may take to load its data and answer,
+// and to end; pingTimeout how long it may take to answer once. Both are against
+// hanging only.
+const (
+	startTimeout = 2 * time.Minute
+	pingTimeout  = 10 * time.Second
+)
 
 // Server is one Redis server of a test. Its methods fail the test on errors
 // and are meant for the test's own goroutine.
@@ -127,16 +135,21 @@ func (s *Server) start() {
 		}
 		s.t.Skip("redis-server is not installed; it is in Debian's package redis-server (≥ 7)")
 	}
-	s.t.Cleanup(s.Stop)
-	// Another process can take the port between finding and using it.
+	// A node of a cluster listens on a second port, 10000 above its own, which can
+	// be anybody's.
 	var err error
 	for range 5 {
-		if s.port, err = freePort(); err != nil {
-			s.t.Fatalf("redistest: no free port: %v", err)
+		port, release, none := ownport.Take()
+		if none != nil {
+			s.t.Fatalf("redistest: %v", none)
 		}
+		s.port = port
 		if err = s.launch(); err == nil {
+			s.t.Cleanup(release)
+			s.t.Cleanup(s.Stop) // before the port is released
 			return
 		}
+		release()
 	}
 	s.t.Fatalf("redistest: %v", err)
 }
@@ -254,7 +267,7 @@ func (s *Server) ping(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(pingTimeout)); err != nil {
 		return err
 	}
 	if _, err := c.Write([]byte("PING\r\n")); err != nil {
@@ -275,15 +288,6 @@ func (s *Server) dial(ctx context.Context) (net.Conn, error) {
 		return (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.Addr())
 	}
 	return new(net.Dialer).DialContext(ctx, "tcp", s.Addr())
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func lastLines(text []byte, n int) []byte {

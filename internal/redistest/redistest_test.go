@@ -8,12 +8,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// hang bounds the wait for one answer. A command whose answer is late would be
+// sent again, and an INCR counts twice then.
+const hang = 2 * time.Minute
+
 func client(t *testing.T, s *Server) *redis.Client {
 	t.Helper()
 	opt, err := redis.ParseURL(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
+	opt.ReadTimeout = hang
 	c := redis.NewClient(opt)
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -48,7 +53,7 @@ func TestKillAndArgs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Password = "secret"
+	opt.Password, opt.ReadTimeout = "secret", hang
 	c := redis.NewClient(opt)
 	defer c.Close()
 	ctx := context.Background()

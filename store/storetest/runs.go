@@ -31,7 +31,7 @@ func testRuns(t *testing.T, s *store.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run.ID.Epoch == "" || run.Number != 1 || run.State != jobs.Running || run.Rev != 0 || now.UnixMilli()-run.CreatedMs > 60_000 || now.UnixMilli() < run.CreatedMs {
+		if run.ID.Epoch == "" || run.Number != 1 || run.State != jobs.Running || run.Rev != 0 || now.UnixMilli()-run.CreatedMs > 3_600_000 || now.UnixMilli() < run.CreatedMs {
 			t.Fatalf("created %+v at %v", run, now)
 		}
 		if _, err := s.Create(ctx, m); !errors.Is(err, jobs.ErrRunExists) {
