@@ -16,6 +16,9 @@ var errGap = errors.New("gap")
 // exportBFile writes comments with the provenance and then the lines for
 // consecutive n.
 func exportBFile(w io.Writer, values Values, o ExportOptions) (Summary, error) {
+	if gap := o.Want.Gap(); gap != nil && !o.AllowPartial {
+		return Summary{}, gap
+	}
 	t := newTracker(o.Want)
 	if _, err := io.WriteString(w, o.Provenance.lines()); err != nil {
 		return t.sum, err
@@ -54,14 +57,17 @@ func exportBFile(w io.Writer, values Values, o ExportOptions) (Summary, error) {
 	// What is wanted and not in the file, whether it exists or not: a b-file is
 	// consecutive, so everything wanted up to Last is in it.
 	sum.Missing, sum.Gap = o.Want.after(sum.Last)
-	if sum.Missing > 0 {
+	switch {
+	case sum.Missing > 0 && sum.Count > 0 && sum.Gap > sum.Last+1:
+		buf = fmt.Appendf(buf, "# ends at n = %d, the next n is %d\n", sum.Last, sum.Gap)
+	case sum.Missing > 0:
 		buf = fmt.Appendf(buf, "# ends before n = %d, which is missing\n", sum.Gap)
 	}
 	if _, err := w.Write(buf); err != nil {
 		return sum, err
 	}
 	if sum.Missing > 0 && !o.AllowPartial {
-		return sum, &PartialError{Missing: sum.Missing, Gap: sum.Gap}
+		return sum, &PartialError{Missing: sum.Missing, Gap: sum.Gap, Ends: true}
 	}
 	return sum, nil
 }

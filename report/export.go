@@ -32,8 +32,9 @@ type ExportOptions struct {
 	// Want is what the export must hold. A b-file is of consecutive n: of
 	// [Lo, Hi), or from the first point on when that is empty.
 	Want Wanted
-	// AllowPartial accepts that wanted values are missing. A b-file then ends
-	// at the first gap with a comment that says so.
+	// AllowPartial accepts that wanted values are missing, or for a b-file that
+	// the n wanted are not consecutive. A b-file then ends at the first gap with a
+	// comment that says so.
 	AllowPartial bool
 	// Wide says that values need not fit 64 bits: Parquet then has the type
 	// DECIMAL(38, 0) in place of INT64. See [IsWide].
@@ -46,7 +47,8 @@ type ExportOptions struct {
 // Export writes the values in the given format. It streams: memory is bounded
 // by a few MiB, for Parquet by a row group of about a million values. It returns
 // a *[PartialError] when wanted values are missing, after everything that is
-// there was written.
+// there was written, and a *[GapError] before anything was when a b-file is asked
+// for n that are not consecutive.
 func Export(w io.Writer, values Values, o ExportOptions) (Summary, error) {
 	switch o.Format {
 	case BFile:

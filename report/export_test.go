@@ -233,7 +233,7 @@ func TestBFileStopsAtGap(t *testing.T) {
 			var b bytes.Buffer
 			got, err := Export(&b, pieces(in...), ExportOptions{Format: BFile, Want: Wanted{Lo: lo, Hi: hi}, AllowPartial: allow})
 			var partial *PartialError
-			if got != sum || b.String() != want || (next < hi && !allow) != errors.As(err, &partial) || (partial == nil && err != nil) {
+			if got != sum || b.String() != want || (next < hi && !allow) != errors.As(err, &partial) || (partial == nil && err != nil) || (partial != nil && !partial.Ends) {
 				t.Fatalf("%+v, %v, want %+v", got, err, sum)
 			}
 		}
@@ -257,7 +257,7 @@ func TestPartial(t *testing.T) {
 	var b bytes.Buffer
 	sum, err := Export(&b, pieces(engine.Piece{Lo: 4, Narrow: []int64{5, 7}}, engine.Piece{Lo: 20, Narrow: []int64{89}}),
 		ExportOptions{Format: BFile, Want: Wanted{Points: []int64{4, 5, 20}}, AllowPartial: true})
-	if err != nil || b.String() != "4 5\n5 7\n# ends before n = 20, which is missing\n" || sum != (Summary{Count: 2, First: 4, Last: 5, Missing: 1, Gap: 20}) {
+	if err != nil || b.String() != "4 5\n5 7\n# ends at n = 5, the next n is 20\n" || sum != (Summary{Count: 2, First: 4, Last: 5, Missing: 1, Gap: 20}) {
 		t.Errorf("points: %+v, %v, %q", sum, err, b.String())
 	}
 	boom := errors.New("store gone")

@@ -28,9 +28,14 @@ type Summary struct {
 type PartialError struct {
 	// Missing is the number of n that are not there, Gap the first.
 	Missing, Gap int64
+	// Ends says that the file had to end before Gap, whatever is known beyond.
+	Ends bool
 }
 
 func (e *PartialError) Error() string {
+	if e.Ends {
+		return fmt.Sprintf("the value at n = %d is missing, and a b-file holds consecutive n", e.Gap)
+	}
 	if e.Missing == 1 {
 		return fmt.Sprintf("the value at n = %d is missing", e.Gap)
 	}
@@ -47,6 +52,69 @@ type Wanted struct {
 
 // count returns the number of n wanted.
 func (w Wanted) count() int64 { return max(0, w.Hi-w.Lo) + int64(len(w.Points)) }
+
+// Span returns the first and the last n wanted, 0 and 0 if there is none.
+func (w Wanted) Span() (first, last int64) {
+	if w.Hi > w.Lo {
+		first, last = w.Lo, w.Hi-1
+	}
+	if k := len(w.Points); k > 0 {
+		if first == 0 || w.Points[0] < first {
+			first = w.Points[0]
+		}
+		last = max(last, w.Points[k-1])
+	}
+	return first, last
+}
+
+// GapError says that the n asked for are not consecutive, as those of a b-file
+// are.
+type GapError struct {
+	// Last and Next are neighbours among the n asked for, the first ones that are
+	// further than 1 apart.
+	Last, Next int64
+	// Lo and Hi are the longest stretch without a gap, Lo ≤ n < Hi.
+	Lo, Hi int64
+}
+
+func (e *GapError) Error() string {
+	return fmt.Sprintf("a b-file holds consecutive n, and none are asked for between n = %d and n = %d", e.Last, e.Next)
+}
+
+// Gap returns nil if the n wanted are consecutive.
+func (w Wanted) Gap() *GapError {
+	var e GapError
+	var lo, hi int64 // the stretch at hand
+	add := func(from, to int64) {
+		if to <= from {
+			return
+		}
+		if hi != 0 && from != hi && e.Next == 0 {
+			e.Last, e.Next = hi-1, from
+		}
+		if hi == 0 || from != hi {
+			lo = from
+		}
+		if hi = to; hi-lo > e.Hi-e.Lo {
+			e.Lo, e.Hi = lo, hi
+		}
+	}
+	dense := w.Hi > w.Lo
+	for _, n := range w.Points {
+		if dense && n >= w.Hi {
+			add(w.Lo, w.Hi)
+			dense = false
+		}
+		add(n, n+1)
+	}
+	if dense {
+		add(w.Lo, w.Hi)
+	}
+	if e.Next == 0 {
+		return nil
+	}
+	return &e
+}
 
 // tracker follows a stream of n and finds the first that is wanted and missing.
 type tracker struct {

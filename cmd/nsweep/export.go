@@ -37,8 +37,8 @@ func (a *app) exportCmd() *cobra.Command {
 written as FILE.part and renamed when it is whole; an existing file is kept unless
 --force is given. Values that are missing are an error unless --allow-partial is.
 
-A b-file holds consecutive n and stops at the first gap. --oeis prints the lines
-that the OEIS wants beside it. --bundle writes a folder with experiment, values,
+A b-file holds consecutive n; with --allow-partial it ends at the first gap. --oeis
+prints the lines that the OEIS wants beside it. --bundle writes a folder with experiment, values,
 provenance and SHA256SUMS instead of one file.`,
 		Example: `  nsweep export euler hopping --format bfile --anumber A000001
   nsweep export euler hopping --format csv -o m.csv --range 1..500
@@ -179,7 +179,7 @@ func (a *app) export(ctx context.Context, name, sweep string, o exportOptions) (
 		return a.bundle(src, v, o)
 	case o.out == "-":
 		_, err = a.exportTo(a.out, src, o)
-		return partial(err)
+		return partial(src.sweep, err)
 	}
 	var sum report.Summary
 	err = report.WriteFile(o.out, o.force, func(w io.Writer) error {
@@ -190,7 +190,7 @@ func (a *app) export(ctx context.Context, name, sweep string, o exportOptions) (
 		return err
 	}
 	if err != nil {
-		return partial(err)
+		return partial(src.sweep, err)
 	}
 	fmt.Fprintf(a.err, "%s: %s values, n = %d…%d\n", o.out, group(sum.Count), sum.First, sum.Last)
 	return nil
@@ -208,13 +208,32 @@ func occupied(path string, err error) error {
 	return nil
 }
 
-// partial explains missing values.
-func partial(err error) error {
+// partial explains missing values, and n that a b-file cannot have.
+func partial(s jobs.Sweep, err error) error {
 	var p *report.PartialError
-	if errors.As(err, &p) {
+	var gap *report.GapError
+	switch {
+	case errors.As(err, &gap):
+		return gapped("--format bfile", s, gap, "--format csv, jsonl or parquet")
+	case errors.As(err, &p) && p.Ends:
+		return fmt.Errorf("%w; --allow-partial ends it before", err)
+	case errors.As(err, &p):
 		return fmt.Errorf("%w; --allow-partial writes what is there", err)
 	}
 	return err
+}
+
+// gapped says why the n of a sweep make no b-file, and what to do instead.
+func gapped(flag string, s jobs.Sweep, gap *report.GapError, instead string) error {
+	kind := ""
+	if !s.Set.Dense() {
+		kind = "single points, and "
+	}
+	if gap.Hi-gap.Lo > 1 {
+		instead += fmt.Sprintf(", or --range %d..%d", gap.Lo, gap.Hi-1)
+	}
+	return usagef("%s: a b-file holds consecutive n; sweep %s has %snone between n = %d and n = %d: want %s",
+		flag, s.Name, kind, gap.Last, gap.Next, instead)
 }
 
 // complete fills in format and file from each other.
@@ -282,7 +301,12 @@ func (a *app) oeis(src source, o exportOptions) error {
 	if author == "" {
 		author = "_Your Name_"
 	}
-	link, err := report.OEISLink(o.anumber, author, src.lo, src.hi-1)
+	want := src.wanted()
+	if gap := want.Gap(); gap != nil {
+		return gapped("--oeis", src.sweep, gap, "a sweep without gaps")
+	}
+	first, last := want.Span()
+	link, err := report.OEISLink(o.anumber, author, first, last)
 	if err != nil {
 		return usagef("--anumber: %v", err)
 	}
@@ -314,7 +338,7 @@ func (a *app) bundle(src source, v sweepVerification, o exportOptions) error {
 		return usagef("%v; --force overwrites", err)
 	}
 	if err != nil {
-		return partial(err)
+		return partial(src.sweep, err)
 	}
 	fmt.Fprintf(a.err, "%s: %d files and SHA256SUMS\n", o.bundle, len(parts))
 	return nil
