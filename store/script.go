@@ -13,6 +13,8 @@ import (
 
 // The scripts. Each file says what its KEYS and ARGV are and what it returns.
 var (
+	//go:embed lua/accepts.lua
+	luaAccepts string
 	//go:embed lua/admit.lua
 	luaAdmit string
 	//go:embed lua/claims.lua
@@ -52,16 +54,16 @@ var (
 )
 
 var (
-	scriptValues = redis.NewScript(luaAdmit + luaOrigin + luaMarks + luaClaims + luaLedger + luaValues)
-	scriptSums   = redis.NewScript(luaAdmit + luaOrigin + luaMarks + luaClaims + luaLedger + luaSums)
-	scriptPoints = redis.NewScript(luaAdmit + luaOrigin + luaMarks + luaClaims + luaPoints)
+	scriptValues = redis.NewScript(luaAccepts + luaAdmit + luaOrigin + luaMarks + luaClaims + luaLedger + luaValues)
+	scriptSums   = redis.NewScript(luaAccepts + luaAdmit + luaOrigin + luaMarks + luaClaims + luaLedger + luaSums)
+	scriptPoints = redis.NewScript(luaAccepts + luaAdmit + luaOrigin + luaMarks + luaClaims + luaPoints)
 	scriptCreate = redis.NewScript(luaCreate)
 	scriptUpdate = redis.NewScript(luaUpdate)
 	scriptBury   = redis.NewScript(luaBury)
 	scriptState  = redis.NewScript(luaState)
 	scriptResult = redis.NewScript(luaResult)
 	scriptNote   = redis.NewScript(luaNote)
-	scriptBeat   = redis.NewScript(luaBeat)
+	scriptBeat   = redis.NewScript(luaAccepts + luaBeat)
 	scriptSilent = redis.NewScript(luaSilent)
 	scriptLead   = redis.NewScript(luaLead)
 	scriptResign = redis.NewScript(luaResign)

@@ -161,12 +161,13 @@ func (a *app) fullStatus(ctx context.Context, st *opened, run jobs.Run) (runStat
 			s.Workers = append(s.Workers, w)
 		}
 	}
-	beats, _, err := st.Beats(ctx, run.ID)
+	beats, now, err := st.Beats(ctx, run.ID)
 	if err != nil {
 		return runStatus{}, err
 	}
 	for _, b := range beats {
-		if !b.Ended {
+		// What a worker that is gone was at is not under way any more.
+		if !b.Ended && now.UnixMilli()-b.AtMs <= intervals().silence.Milliseconds() {
 			s.Tasks = append(s.Tasks, b)
 		}
 	}

@@ -1,11 +1,9 @@
--- Shared by the commit scripts. admit asks whether the run takes commits for
--- the sweep. It returns a refusal to hand back, or nil and the stored revision
--- and plan.
+-- Shared by the commit scripts, after accepts.lua. admit asks whether the run
+-- takes commits for the sweep. It returns a refusal to hand back, or nil and the
+-- stored revision and plan.
 --
 -- Refusals: {'fenced'} the manifest is gone, {'state', s} the run is in a state
 -- that takes no commits, {'nosweep'} the plan has no such sweep.
-local accepts = { running = true, paused = true, failed = true, complete = true }
-
 local function admit(manifest, sweep)
   local head = redis.call('HMGET', manifest, 'state', 'rev', 'plan:' .. sweep)
   if not head[1] then return { 'fenced' } end

@@ -89,11 +89,11 @@ func testBeats(t *testing.T, s *store.Store) {
 	if first.StartedMs == 0 || first.Worker != "host a/1" {
 		t.Fatalf("beat %+v", first)
 	}
-	if err := s.SetState(f.ctx, id, nil, jobs.Cancelled, ""); err != nil {
+	if err := s.SetState(f.ctx, id, nil, jobs.Paused, ""); err != nil {
 		t.Fatal(err)
 	}
 	// The start stays while the same worker beats, and is anew for another.
-	if state := beat(jobs.Beat{Task: "t1", Worker: "host a/1", Fraction: 0.25}); state != jobs.Cancelled {
+	if state := beat(jobs.Beat{Task: "t1", Worker: "host a/1", Fraction: 0.25}); state != jobs.Paused {
 		t.Fatalf("state %s", state)
 	}
 	if b := read()["t1"]; b.StartedMs != first.StartedMs || b.Fraction != 0.25 {
@@ -114,6 +114,22 @@ func testBeats(t *testing.T, s *store.Store) {
 	}
 	if b := read(); len(b) != 1 || b["t2"].Worker != "b" {
 		t.Fatalf("beats %+v", b)
+	}
+
+	// Nobody looks after a run that takes no commits: whatever comes late, also
+	// of a task that had just been taken up, must not stay.
+	for _, state := range []jobs.State{jobs.Cancelled, jobs.Halted} {
+		if err := s.SetState(f.ctx, id, nil, state, ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range []string{"t2", "t3"} {
+			if got := beat(jobs.Beat{Task: task, Worker: "b"}); got != state {
+				t.Fatalf("state %s", got)
+			}
+		}
+		if b := read(); len(b) != 0 {
+			t.Fatalf("beats of a run that is %s: %+v", state, b)
+		}
 	}
 }
 
