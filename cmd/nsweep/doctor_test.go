@@ -187,7 +187,7 @@ func TestDoctorEmbedded(t *testing.T) {
 		t.Errorf("says %s", text)
 	}
 	write(t, dir, "toy.yaml", toyYAML)
-	p := cli(t, dir, []string{"NSWEEP_TOY_PER_CELL=100ms"}, "run", "toy.yaml")
+	p := cli(t, dir, []string{"NSWEEP_TOY_PER_CELL=1s"}, "run", "toy.yaml")
 	until(t, "the owner", func() bool { return cli(t, dir, nil, "get", "toy", "toy", "1").wait() == codeDone })
 	if _, text := checks(t, dir, nil, codeDone); !strings.Contains(text, "a process owns") {
 		t.Errorf("says %s", text)

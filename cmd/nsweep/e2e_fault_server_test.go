@@ -169,6 +169,7 @@ func TestStaleWorker(t *testing.T) {
 	call(t, s.dir, s.direct(), codeDone, "submit", "toy.yaml", "--set", "sweeps.toy.params.factor=2")
 	s.begun()
 	signalTo(t, a, contSignal)
+	s.hurry()
 	until(t, "the end of the run", func() bool {
 		r, err := s.store.Run(context.Background(), "toy")
 		return err == nil && r.State.Ended()

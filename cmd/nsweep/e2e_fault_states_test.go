@@ -136,7 +136,7 @@ func TestStateMachine(t *testing.T) {
 // has, a cancelled one keeps its values, and a longer one computes what is new.
 func TestStatesAtWork(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, 10, 300*time.Millisecond)
+	s := newScene(t, 1, time.Second)
 	s.start(s.direct(), "scheduler")
 	s.start(s.direct(), "worker", "--concurrency", "2")
 	s.submit()

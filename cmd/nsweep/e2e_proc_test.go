@@ -177,7 +177,8 @@ func begun(t *testing.T, dir string, env []string) {
 	until(t, "the first values", func() bool { return cli(t, dir, env, "get", "toy", "toy", "1").wait() == codeDone })
 }
 
-// until waits for a condition that a process brings about.
+// until waits for a condition that a process brings about. Its patience is only
+// there so that a test does not hang for ever.
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(lateExit)
@@ -186,6 +187,19 @@ func until(t *testing.T, what string, cond func() bool) {
 			t.Fatalf("waited in vain for %s", what)
 		}
 		time.Sleep(10 * time.Millisecond) // the pace of looking, not a guess at a duration
+	}
+}
+
+// atPace has the toy engine take its time for each cell of 50 until hurry is
+// called. However slow the machine is, a run lasts as long as a test is at it,
+// and then ends at once.
+func atPace(t *testing.T, perCell time.Duration) (env []string, hurry func()) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "hurry")
+	return []string{"NSWEEP_TOY_PER_CELL=" + perCell.String(), "NSWEEP_TOY_HURRY=" + file}, func() {
+		t.Helper()
+		write(t, dir, "hurry", "")
 	}
 }
 

@@ -194,7 +194,7 @@ func TestVerifyInOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "toy.yaml", "verify: all"+fmt.Sprintf(wrongToy, "toy"))
 	want := rightToy(t, "toy")
-	env := []string{"NSWEEP_TOY_PER_CELL=4ms", "NSWEEP_TEST_TASK_CELLS=20", "NSWEEP_TEST_SPEEDUP=10"}
+	env := []string{"NSWEEP_TOY_PER_CELL=4ms", "NSWEEP_TEST_TASK_CELLS=20"}
 	p := cli(t, dir, env, "run", "toy.yaml", "--concurrency", "2")
 	until(t, "a confirmed cell", func() bool {
 		q := cli(t, dir, nil, "status", "toy", "--json")

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -116,7 +117,8 @@ func TestFailOver(t *testing.T) {
 	})
 
 	write(t, dir, "toy.yaml", toyYAML)
-	env := []string{"NSWEEP_REDIS_URL=" + url, "NSWEEP_TEST_SPEEDUP=5", "NSWEEP_TOY_PER_CELL=250ms"}
+	slow, hurry := atPace(t, time.Second)
+	env := append(slow, "NSWEEP_REDIS_URL="+url, "NSWEEP_TEST_SPEEDUP=5")
 	scheduler := cli(t, dir, env, "scheduler")
 	workers := []*proc{cli(t, dir, env, "worker", "--concurrency", "2"), cli(t, dir, env, "worker", "--concurrency", "2")}
 	wait := cli(t, dir, env, "submit", "toy.yaml", "--wait")
@@ -145,6 +147,7 @@ func TestFailOver(t *testing.T) {
 		t.Fatalf("the replica has %d values, had %d, and misses %d", n, kept, lost)
 	}
 
+	hurry()
 	if code := wait.wait(); code != codeDone {
 		t.Fatalf("exit code %d: %s\nscheduler: %s", code, wait.err.String(), scheduler.err.String())
 	}

@@ -26,18 +26,17 @@ func TestTLS(t *testing.T) {
 	srv := redistest.StartTLS(t, ca)
 	client := ca.Issue("client")
 	write(t, dir, "toy.yaml", toyYAML+"redis:\n  url: "+srv.URL()+"\n  ca_file: "+ca.File()+"\n  cert_file: "+client.Cert+"\n  key_file: "+client.Key+"\n")
-	fast := []string{"NSWEEP_TEST_SPEEDUP=10"}
-	env := append(append(fast, "NSWEEP_REDIS_URL="+srv.URL()), tlsFiles(ca.File(), client)...)
+	env := append(tlsFiles(ca.File(), client), "NSWEEP_REDIS_URL="+srv.URL())
 	flags := []string{"--redis", srv.URL(), "--redis-ca-file", ca.File(), "--redis-cert-file", client.Cert, "--redis-key-file", client.Key}
 
-	call(t, dir, fast, codeDone, "doctor", "toy.yaml")
+	call(t, dir, nil, codeDone, "doctor", "toy.yaml")
 	cli(t, dir, env, "scheduler")
-	worker := cli(t, dir, fast, append([]string{"worker", "--concurrency", "2"}, flags...)...)
-	call(t, dir, fast, codeDone, "submit", "toy.yaml", "--wait")
+	worker := cli(t, dir, nil, append([]string{"worker", "--concurrency", "2"}, flags...)...)
+	call(t, dir, nil, codeDone, "submit", "toy.yaml", "--wait")
 	if got := digests(result(t, dir, env, "toy")); got != want {
 		t.Errorf("digests differ:\n%s\nwant\n%s", got, want)
 	}
-	if out, _ := call(t, dir, fast, codeDone, append([]string{"get", "toy", "toy", "1"}, flags...)...); out != "1 10\n" {
+	if out, _ := call(t, dir, nil, codeDone, append([]string{"get", "toy", "toy", "1"}, flags...)...); out != "1 10\n" {
 		t.Errorf("get gives %q", out)
 	}
 	if out, _ := call(t, dir, env, codeDone, "status", "toy"); !strings.Contains(out, "complete") {

@@ -15,7 +15,7 @@ import (
 func extraEngines() []engine.Engine {
 	perCell, _ := time.ParseDuration(os.Getenv("NSWEEP_TOY_PER_CELL"))
 	return []engine.Engine{testengine.New(testengine.Options{
-		Version: int(envInt("NSWEEP_TOY_VERSION")), Cell: envInt("NSWEEP_TOY_CELL"), PerCell: perCell,
+		Version: int(envInt("NSWEEP_TOY_VERSION")), Cell: envInt("NSWEEP_TOY_CELL"), PerCell: perCell, Hurry: os.Getenv("NSWEEP_TOY_HURRY"),
 		Deaf: os.Getenv("NSWEEP_TOY_DEAF") != "", FailAt: envInt("NSWEEP_TOY_FAIL_AT"), PanicAt: envInt("NSWEEP_TOY_PANIC_AT"),
 		KillAt: envInt("NSWEEP_TOY_KILL_AT"), WrongEvery: envInt("NSWEEP_TOY_WRONG_EVERY"),
 		Ballast: envInt("NSWEEP_TOY_BALLAST"), FailEvery: envInt("NSWEEP_TOY_FAIL_EVERY"),

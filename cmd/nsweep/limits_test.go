@@ -127,7 +127,7 @@ func TestNice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "toy.yaml", toyYAML)
-	p := cli(t, dir, []string{"NSWEEP_TOY_PER_CELL=100ms"}, "run", "toy.yaml", "--nice", "7", "--concurrency", "4")
+	p := cli(t, dir, []string{"NSWEEP_TOY_PER_CELL=1s"}, "run", "toy.yaml", "--nice", "7", "--concurrency", "4")
 	until(t, "values", func() bool { return cli(t, dir, nil, "get", "toy", "toy", "1").wait() == codeDone })
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.cmd.Process.Pid))
 	if err != nil || len(tasks) < 2 {
@@ -155,7 +155,7 @@ func TestMaxMemory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "toy.yaml", toyYAML)
-	env := []string{"NSWEEP_TOY_PER_CELL=1s", "NSWEEP_TOY_BALLAST=100000000", "NSWEEP_TEST_SPEEDUP=10"}
+	env := []string{"NSWEEP_TOY_PER_CELL=10s", "NSWEEP_TOY_BALLAST=100000000", "NSWEEP_TEST_SPEEDUP=10"}
 	_, errs := call(t, dir, env, codeStopped, "run", "toy.yaml", "--max-memory", "64MiB", "--concurrency", "1")
 	if !strings.Contains(errs, "stopped because memory stayed above --max-memory") || !strings.Contains(errs, "run again to resume") {
 		t.Errorf("run says %s", errs)

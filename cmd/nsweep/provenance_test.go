@@ -87,7 +87,7 @@ func TestProvenanceOfKilled(t *testing.T) {
 	srv := redistest.Start(t)
 	dir := t.TempDir()
 	write(t, dir, "toy.yaml", toyYAML)
-	env := on(srv, "NSWEEP_TOY_PER_CELL=60ms")
+	env := on(srv, "NSWEEP_TOY_PER_CELL=1s")
 	cli(t, dir, env, "scheduler")
 	killed := cli(t, dir, env, "worker", "--concurrency", "1")
 	call(t, dir, env, codeDone, "submit", "toy.yaml")
