@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"go.etcd.io/bbolt"
@@ -54,25 +53,21 @@ type disk struct {
 	keys map[string]struct{} // that the file holds
 }
 
-// openDisk opens the file. Another owner has a moment to let go of it.
+// openDisk opens the file, or makes it where there is none. Another owner has a
+// moment to let go of it.
 func openDisk(dir string, maxSize int) (*disk, error) {
 	path := filepath.Join(dir, dbFile)
-	var db *bbolt.DB
-	err := guarded(path, func() (err error) {
-		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout: 300 * time.Millisecond, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize,
-		})
-		return err
-	})
+	db, err := openFile(path, maxSize)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := makeFile(path); err != nil {
+			return nil, fmt.Errorf("make the data file %s: %w", path, err)
+		}
+		db, err = openFile(path, maxSize)
+	}
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		e := &InUseError{Dir: dir}
 		e.Owner, e.PID = readOwner(dir)
 		return nil, e
-	}
-	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
-		if errors.Is(err, damage) {
-			return nil, &DamagedError{Path: path, Why: err.Error()}
-		}
 	}
 	var damaged *DamagedError // names the file already
 	switch {
@@ -81,6 +76,7 @@ func openDisk(dir string, maxSize int) (*disk, error) {
 	case err != nil:
 		return nil, fmt.Errorf("open the data file %s: %w", path, err)
 	}
+	sweepUp(path)
 	return &disk{bolt: db, keys: map[string]struct{}{}}, nil
 }
 
@@ -97,7 +93,7 @@ func (d *disk) loadPages(db *miniredis.RedisDB, persist func(string) bool) error
 	err := d.bolt.View(func(tx *bbolt.Tx) error {
 		meta, keys := tx.Bucket(bucketMeta), tx.Bucket(bucketKeys)
 		if meta == nil || keys == nil {
-			return nil // a new file
+			return &DamagedError{Path: d.bolt.Path(), Why: "it holds none of nsweep's data"}
 		}
 		if f := string(meta.Get(keyFormat)); f != fileFormat {
 			return fmt.Errorf("the file has format %q, this program reads %s", f, fileFormat)
@@ -119,24 +115,17 @@ func (d *disk) loadPages(db *miniredis.RedisDB, persist func(string) bool) error
 			return nil
 		})
 	})
-	if err != nil {
+	if err != nil || len(drop) == 0 {
 		return err
 	}
 	return d.bolt.Update(func(tx *bbolt.Tx) error {
-		meta, err := tx.CreateBucketIfNotExists(bucketMeta)
-		if err != nil {
-			return err
-		}
-		keys, err := tx.CreateBucketIfNotExists(bucketKeys)
-		if err != nil {
-			return err
-		}
+		keys := tx.Bucket(bucketKeys)
 		for _, k := range drop {
 			if err := keys.Delete(k); err != nil {
 				return err
 			}
 		}
-		return meta.Put(keyFormat, []byte(fileFormat))
+		return nil
 	})
 }
 
