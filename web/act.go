@@ -115,8 +115,8 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, http.StatusConflict, "The run was started afresh since this page was made. Nothing was done.")
 		return
 	}
-	before := s.now()
 	err := s.do(r.Context(), a, v)
+	done := s.now()
 	var state *jobs.StateError
 	switch {
 	case errors.As(err, &state):
@@ -128,7 +128,8 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.o.Log.Info("dashboard: button pressed", "action", a.Name, "run", v.ID.Name, "from", remote(r))
-	s.hub.until(r.Context(), detailWait, func(x *Snapshot) bool { return x.At.After(before) })
+	// A look that began earlier may have seen the run as it was.
+	s.hub.until(r.Context(), s.o.waits.detail, func(x *Snapshot) bool { return x.At.After(done) })
 	http.Redirect(w, r, "/run/"+v.ID.Name, http.StatusSeeOther)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,9 @@ import (
 // serveFake runs a server over a store on a loopback port until the test ends.
 func serveFake(t testing.TB, o Options) (*Server, string) {
 	t.Helper()
+	if o.waits == (waits{}) {
+		o.waits = patient
+	}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -73,19 +77,42 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
+// profile returns a folder for a browser, which is removed once the last of the
+// browser's processes has let go of it.
+func profile(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "nsweep-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for end := time.Now().Add(hang); ; time.Sleep(20 * time.Millisecond) {
+			err := os.RemoveAll(dir)
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	return dir
+}
+
 // newBrowser starts a browser with a page of that size.
 func newBrowser(t testing.TB, wide, high int64) *browser {
 	t.Helper()
 	path := chromium(t)
 	opts := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
-	opts = append(opts, chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-US"), chromedp.WSURLReadTimeout(45*time.Second))
+	opts = append(opts, chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile(t)),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-US"), chromedp.WSURLReadTimeout(hang))
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	b := &browser{t: t, ctx: ctx}
 	t.Cleanup(func() {
 		b.verify()
-		end, stop := context.WithTimeout(ctx, 15*time.Second)
+		end, stop := context.WithTimeout(ctx, hang)
 		_ = chromedp.Cancel(end) // waits for the browser to end
 		stop()
 		cancel()
@@ -167,7 +194,7 @@ func (b *browser) expect(part string) {
 
 // within bounds one step.
 func (b *browser) within() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(b.ctx, 30*time.Second)
+	return context.WithTimeout(b.ctx, hang)
 }
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
@@ -188,7 +215,7 @@ func (b *browser) open(url string) {
 
 // text is what the page says now, for messages.
 func (b *browser) text() string {
-	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
 	defer cancel()
 	s, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body ? location.href + "\n" + document.body.innerText : ""`))
 	if err != nil {
@@ -200,7 +227,7 @@ func (b *browser) text() string {
 // until waits until a JavaScript expression holds. It survives navigation.
 func (b *browser) until(expr string) {
 	b.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(hang)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -214,6 +241,45 @@ func (b *browser) until(expr string) {
 			b.t.Fatalf("never true: %s (%v)\n%s", expr, err, b.text())
 		}
 		<-tick.C
+	}
+}
+
+// click clicks an element as soon as the pointer could: when it is there and
+// nothing lies over it. It is found and clicked in one step, so that no update
+// can move it in between.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	deadline := time.Now().Add(hang)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !eval[bool](b, `((e) => {
+		if (!e) return false;
+		e.scrollIntoView({block: "center", behavior: "instant"});
+		const r = e.getBoundingClientRect(), top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+		if (!top || !e.contains(top)) return false;
+		e.focus();
+		e.click();
+		return true;
+	})(document.querySelector(`+strconv.Quote(selector)+`))`) {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s cannot be clicked\n%s", selector, b.text())
+		}
+		<-tick.C
+	}
+}
+
+// still waits until an element stays where it is while the page is brought up to
+// date a few times. It is for pages on which nothing more happens.
+func (b *browser) still(selector string) {
+	b.t.Helper()
+	const where = `JSON.stringify(document.querySelector("%s").getBoundingClientRect())`
+	place := fmt.Sprintf(where, selector)
+	was := eval[string](b, place)
+	for same := 0; same < 4; same++ {
+		b.until(fmt.Sprintf("Number(document.body.dataset.seq) > %d", eval[int](b, "Number(document.body.dataset.seq)")))
+		if is := eval[string](b, place); is != was {
+			was, same = is, 0
+		}
 	}
 }
 

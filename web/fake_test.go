@@ -11,13 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/nsweep/nsweep/engine"
+	"github.com/nsweep/nsweep/internal/leaks"
 	"github.com/nsweep/nsweep/jobs"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
+
+// hang bounds the wait for what must come about.
+const hang = 2 * time.Minute
+
+// patient waits for others as long as a machine with other work may need.
+var patient = waits{detail: hang, poll: hang, header: hang, read: hang, write: hang, message: hang, drain: usualWaits.drain}
 
 // fakeStore is a store in memory that tests move on by hand.
 type fakeStore struct {
@@ -29,6 +34,7 @@ type fakeStore struct {
 	reads    int // of ledgers
 	updates  int
 	entered  chan struct{} // told of each Runs call when set
+	before   func()        // called before a state is set
 	slowness time.Duration
 }
 
@@ -49,7 +55,12 @@ type fakeRun struct {
 
 var errNotThere = errors.New("connection refused")
 
-func newFake() *fakeStore { return &fakeStore{clock: time.Now} }
+// newFake returns a store whose clock stands still, so that nothing that it holds
+// grows old however long a test takes.
+func newFake() *fakeStore {
+	now := time.Now()
+	return &fakeStore{clock: func() time.Time { return now }}
+}
 
 // toyGrid cuts n into cells of one size, values of 8 bytes.
 func toyGrid(cell int64) engine.Grid {
@@ -332,6 +343,9 @@ func (f *fakeStore) ReadPoints(ctx context.Context, id jobs.RunID, sweep string,
 }
 
 func (f *fakeStore) SetState(ctx context.Context, id jobs.RunID, from []jobs.State, to jobs.State, reason string) error {
+	if f.before != nil {
+		f.before()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, err := f.find(id)

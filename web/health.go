@@ -21,7 +21,7 @@ func (s *Server) notReady() error {
 	if r.err != nil {
 		return errors.New("the store does not answer")
 	}
-	if age := s.now().Sub(r.at); age > 3*s.o.IdlePace+pollTimeout {
+	if age := s.now().Sub(r.at); age > 3*s.o.IdlePace+s.o.waits.poll {
 		return fmt.Errorf("the store was last read %s ago", age.Round(time.Second))
 	}
 	return nil

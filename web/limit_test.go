@@ -3,7 +3,9 @@ package web
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -53,15 +55,21 @@ func TestLimits(t *testing.T) {
 	for _, r := range open {
 		r.Body.Close()
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(hang)
 	for {
 		r, err := c.http.Get(base + "/stream")
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Body.Close()
 		if r.StatusCode == 200 {
+			r.Body.Close()
 			break
+		}
+		// Read to its end, so that the connection is used again: a new one each
+		// time might be more than are allowed.
+		_, err = io.Copy(io.Discard, r.Body)
+		if err := errors.Join(err, r.Body.Close()); err != nil {
+			t.Fatal(err)
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("closed streams are never free again")
@@ -85,7 +93,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	// ask reports whether the connection is served.
 	ask := func(c net.Conn) bool {
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(hang))
 		if _, err := fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 			return false
 		}
@@ -104,7 +112,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Error("a fourth connection is served")
 	}
 	_ = held[0].Close()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(hang)
 	for !ask(dial()) {
 		if time.Now().After(deadline) {
 			t.Fatal("a connection that was given back is never free again")
@@ -149,11 +157,14 @@ func TestRunNeedsATokenOutside(t *testing.T) {
 	}
 }
 
-// TestRunEnds checks that Run ends soon though streams and requests are open.
+// TestRunEnds checks that Run ends by itself though streams are open, with no need
+// to break anything off: it would be patient for longer than the test may take.
 // That nothing is left is what goleak says when all tests are done.
 func TestRunEnds(t *testing.T) {
 	f, _ := lively(t)
-	s, err := New(Options{Store: f, Pace: fast})
+	w := patient
+	w.drain = 24 * time.Hour
+	s, err := New(Options{Store: f, Pace: fast, waits: w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,12 +183,8 @@ func TestRunEnds(t *testing.T) {
 		}
 		defer r.Body.Close()
 	}
-	begin := time.Now()
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
-	}
-	if d := time.Since(begin); d > drainFor {
-		t.Errorf("it took %s", d)
 	}
 }

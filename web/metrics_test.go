@@ -32,8 +32,9 @@ func TestMetrics(t *testing.T) {
 	f, r := lively(t)
 	r.State = jobs.Paused // so that nothing depends on the time
 	depth := map[string]int{"toy@1": 3}
+	clock := f.clock // that of the beats
 	s := newStill(t, f, Options{QueueDepth: func(context.Context) (map[string]int, error) { return depth, nil }})
-	f.clock = time.Now // as when the beats were made
+	f.clock = clock
 	s.hub.look("overnight")
 	s.look(0)
 	s.fold()

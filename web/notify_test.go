@@ -131,7 +131,7 @@ func TestObserve(t *testing.T) {
 func deliver(n *Notifier) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.settled = func(error) { cancel() }
-	n.Run(ctx, 5*time.Second)
+	n.Run(ctx, hang)
 }
 
 func finishRun(t *testing.T, n *Notifier) {
@@ -194,7 +194,7 @@ func TestDeliveryAtTheEnd(t *testing.T) {
 	n.push(Notice{Kind: "second"})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	n.Run(ctx, 10*time.Second)
+	n.Run(ctx, hang)
 	if len(r.got) != 2 || r.got[1].Kind != "second" {
 		t.Errorf("%+v", r.got)
 	}

@@ -107,7 +107,23 @@ type Options struct {
 	MaxStreams, MaxStreamsPer, MaxConns int
 
 	Log *slog.Logger
+
+	waits waits
 }
+
+// waits bound how long the server waits for others. Only tests change them.
+type waits struct {
+	detail time.Duration // a page for its run to be read
+	poll   time.Duration // one look at the store
+	// A request to come, with its header, and its answer to go; streams move
+	// theirs on with each message.
+	header, read, write, message time.Duration
+	// drain is how long answers under way may take when the server stops.
+	drain time.Duration
+}
+
+var usualWaits = waits{detail: 3 * time.Second, poll: 15 * time.Second, header: 5 * time.Second, read: 15 * time.Second,
+	write: time.Minute, message: 15 * time.Second, drain: 2 * time.Second}
 
 // MinToken is the least length of a token. Tokens are random; this keeps out
 // words and dates.
@@ -155,6 +171,9 @@ func (o *Options) complete() error {
 		if *d.v == 0 {
 			*d.v = d.std
 		}
+	}
+	if o.waits == (waits{}) {
+		o.waits = usualWaits
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -5,14 +5,18 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/jobs"
 )
 
@@ -44,7 +48,11 @@ func TestPage(t *testing.T) {
 	many, big := large(t, 1_000_000)
 	big.State = jobs.Halted // so that the fake need not count a million cells all the time
 	f.runs = append(f.runs, many.runs...)
-	_, base := serveFake(t, Options{Store: f, Pace: 50 * time.Millisecond, Version: "test"})
+	// And that nothing of it moves while the mouse is on its way: it is summed up.
+	summed := aggregator.Result{Run: "large", Epoch: big.ID.Epoch, Sweeps: []aggregator.SweepResult{{Name: "s", Done: 700_000_000, Count: 1_000_000_000}}}
+	o := Options{Store: f, Pace: 50 * time.Millisecond, Version: "test"}
+	o.Partial = func(id jobs.RunID) (aggregator.Result, bool) { return summed, id == big.ID }
+	s, base := serveFake(t, o)
 	b := newBrowser(t, 1280, 900)
 	for _, step := range []struct {
 		name string
@@ -61,7 +69,16 @@ func TestPage(t *testing.T) {
 			b.open(base + "/run/overnight")
 			b.until(`document.querySelectorAll("#sweep-squares .c-ok").length === 2`)
 			b.do(chromedp.Evaluate[chromedp.Void](`window.mark = 1; document.querySelector("#sweep-squares .digest, #sweep-squares .sums").id = "kept"`))
-			f.change(func() { r.finish("squares", 600, 640); r.finish("squares", 701, 1000) })
+			// A map that could not be read is read when it can be, though nothing
+			// else happens.
+			b.do(chromedp.Evaluate[chromedp.Void](`const real = window.fetch; window.refused = 0;
+				window.fetch = (...a) => String(a[0]).includes("heat.json") && ++window.refused ? Promise.reject(new TypeError("cut")) : real(...a);
+				window.mend = () => { window.fetch = real; };`))
+			f.change(func() { r.finish("squares", 600, 610) })
+			b.until(`window.refused > 0`)
+			b.do(chromedp.Evaluate[chromedp.Void](`window.mend()`))
+			b.until(`document.querySelector(".legend").textContent.includes("done 670")`)
+			f.change(func() { r.finish("squares", 610, 640); r.finish("squares", 701, 1000) })
 			b.until(`document.querySelectorAll("#sweep-squares .c-ok").length === 4`)
 			b.until(`document.querySelector("#sweep-squares").textContent.includes("50,000 of 50,000 values")`)
 			b.until(`document.querySelector(".legend").textContent.includes("done 999")`) // one is disputed
@@ -82,13 +99,14 @@ func TestPage(t *testing.T) {
 			b.do(chromedp.KeyEvent(kb.Enter))
 			b.until(`document.querySelector("#cell h3")?.textContent.includes("Cell 2: n = 101…150")`)
 			b.until(`document.querySelector("#cell").textContent.includes("✓ sound")`)
-			b.do(chromedp.Click("#cell [rel=next]"))
+			b.click("#cell [rel=next]")
 			b.until(`document.querySelector("#cell h3").textContent.includes("Cell 3: n = 151…200")`)
-			b.do(chromedp.SetValue("#lookup [name=n]", "515"), chromedp.Click("#lookup button"))
+			b.do(chromedp.SetValue("#lookup [name=n]", "515"))
+			b.click("#lookup button")
 			b.until(`document.querySelector("#cell").textContent.includes("disputed")`)
 			b.do(chromedp.SetValue("#lookup [name=n]", "60000"))
 			b.expect("404")
-			b.do(chromedp.Click("#lookup button"))
+			b.click("#lookup button")
 			b.until(`document.querySelector("#cell").textContent.includes("no such n")`)
 		}},
 		{"zoom", func(*testing.T) {
@@ -103,6 +121,7 @@ func TestPage(t *testing.T) {
 			window := func() string {
 				return eval[string](b, `document.querySelector("#window").elements.from.value + " " + document.querySelector("#window").elements.to.value`)
 			}
+			b.still("#cells")
 			x, y := at(0)
 			b.do(chromedp.MouseClickXY(x, y))
 			b.until(`new URL(location.href).searchParams.has("to")`)
@@ -117,6 +136,7 @@ func TestPage(t *testing.T) {
 				t.Errorf("Escape shows %s", got)
 			}
 			b.until(`document.querySelector("#map-line").textContent.includes("cells. Click") || document.querySelector("#map-line").textContent.includes("cells:")`)
+			b.still("#cells")
 			ax, ay := at(20)
 			bx, by := at(40)
 			b.do(chromedp.DragAndDropXY(ax, ay, bx, by, 5))
@@ -129,15 +149,34 @@ func TestPage(t *testing.T) {
 			b.until(`document.querySelector("#window").elements.from.value !== "` + strings.Fields(dragged)[0] + `"`)
 			b.do(chromedp.KeyEvent(kb.PageDown), chromedp.KeyEvent("-"), chromedp.KeyEvent(kb.Escape))
 			b.until(`!new URL(location.href).searchParams.has("to")`)
-			b.do(chromedp.SetValue("#window [name=from]", "1,000,001"), chromedp.SetValue("#window [name=to]", "2000000"), chromedp.Click("#window button"))
+			b.do(chromedp.SetValue("#window [name=from]", "1,000,001"), chromedp.SetValue("#window [name=to]", "2000000"))
+			b.click("#window button")
 			b.until(`document.querySelector(".legend").textContent.includes("done 1,000")`)
 			// The address leads to the same window.
 			b.open(eval[string](b, `location.href`))
 			b.until(`document.querySelector(".legend")?.textContent.includes("done 1,000")`)
-			b.do(chromedp.Click(".toggle button:last-child"))
+			// The map is drawn anew while the button is held down.
+			b.still(".toggle")
+			button := eval[[]float64](b, `(() => { const e = document.querySelector(".toggle button:last-child"); e.scrollIntoView({block: "center"});
+				const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+			b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, button[0], button[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+			drawn := eval[int](b, `performance.getEntriesByName("map").length`)
+			b.scheme("dark")
+			b.until(fmt.Sprintf(`performance.getEntriesByName("map").length > %d`, drawn))
+			b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, button[0], button[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
 			b.until(`document.querySelector(".toggle button:last-child").getAttribute("aria-pressed") === "true"`)
-			b.do(chromedp.Click("#out"))
+			b.click("#out")
 			b.until(`!new URL(location.href).searchParams.has("to")`)
+			// The cursor stands on the last square, and a smaller map has fewer.
+			b.until(`document.querySelector("#map-line").textContent.includes("cells. Click") || document.querySelector("#map-line").textContent.includes("cells:")`)
+			b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#cells").focus()`), chromedp.KeyEvent(kb.End))
+			b.until(`document.querySelector("#map-line").textContent.includes("…1,000,000,000 ·")`)
+			line := eval[string](b, `document.querySelector("#map-line").textContent`)
+			b.size(500, 900)
+			b.until(`document.querySelector("#map-line").textContent.includes("…1,000,000,000 ·") && document.querySelector("#map-line").textContent !== ` + strconv.Quote(line))
+			b.do(chromedp.KeyEvent("+"))
+			b.until(`Number(document.querySelector("#window").elements.from.value) > 500000000`)
+			b.size(1280, 900)
 			spent := eval[[]float64](b, `performance.getEntriesByName("map").map((e) => e.duration)`)
 			if len(spent) == 0 {
 				t.Error("no drawing was measured")
@@ -158,7 +197,7 @@ func TestPage(t *testing.T) {
 			}
 			b.do(chromedp.KeyEvent(strings.Repeat(kb.Backspace, 6)))
 			b.until(`document.querySelectorAll("#failure-list tbody tr").length === 4`)
-			b.do(chromedp.Click("#failure-list summary"))
+			b.click("#failure-list summary")
 			b.until(`document.querySelector("#failure-list details").open`)
 			f.change(func() { r.failures = r.failures[:3] })
 			b.until(`document.querySelectorAll("#failure-list tbody tr").length === 3`)
@@ -171,16 +210,17 @@ func TestPage(t *testing.T) {
 				f.change(func() { s = r.State })
 				return s
 			}
-			b.do(chromedp.Click("[data-action=pause]"))
+			b.click("[data-action=pause]")
 			b.until(`document.querySelector("#ask").open`)
 			b.do(chromedp.KeyEvent(kb.Escape))
 			b.until(`!document.querySelector("#ask").open`)
-			b.do(chromedp.Click("[data-action=cancel]"), chromedp.Click("#ask-no"))
+			b.click("[data-action=cancel]")
+			b.click("#ask-no")
 			b.until(`!document.querySelector("#ask").open`)
 			if state() != jobs.Running {
 				t.Fatalf("the run is %s though nothing was confirmed", state())
 			}
-			b.do(chromedp.Click("[data-action=pause]"))
+			b.click("[data-action=pause]")
 			b.until(`document.querySelector("#ask").open && document.activeElement.id === "ask-yes"`)
 			b.do(chromedp.KeyEvent(kb.Enter))
 			b.until(`document.querySelector("#heading .chip")?.textContent === "paused"`)
@@ -188,11 +228,31 @@ func TestPage(t *testing.T) {
 				t.Errorf("the run is %s", state())
 			}
 			b.until(`document.querySelector("#live").textContent === "live"`)
-			b.do(chromedp.Click("[data-action=resume]"), chromedp.Click("#ask-yes"))
+			b.click("[data-action=resume]")
+			b.click("#ask-yes")
 			b.until(`document.querySelector("#heading .chip")?.textContent === "running"`)
 			b.until(`document.querySelector("#live").textContent === "live"`)
-			b.do(chromedp.Click("[data-action=retry]"), chromedp.Click("#ask-yes"))
+			b.click("[data-action=retry]")
+			b.click("#ask-yes")
 			b.until(`document.querySelector("#failures .empty") !== null`)
+		}},
+		{"late", func(*testing.T) {
+			// A cell fails after the page was made and before its stream begins.
+			id := command(b, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+				const Real = window.EventSource;
+				window.EventSource = class { constructor(address) { window.begin = () => {
+					const s = new Real(address); s.onmessage = (e) => this.onmessage(e); this.close = () => s.close(); } } close() {} };
+			}`}).Identifier
+			b.do(chromedp.Navigate(base + "/run/overnight"))
+			b.until(`window.begin && document.querySelector("#failures .empty") !== null`)
+			f.change(func() { r.failures = []jobs.Failure{{Sweep: "far", Points: []int64{1000}, Error: "late", AtMs: 1}} })
+			for len(s.hub.current().Run("overnight").Failures) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			b.do(chromedp.Evaluate[chromedp.Void](`window.begin()`))
+			b.until(`document.querySelectorAll("#failure-list tbody tr").length === 1`)
+			command(b, cdppage.RemoveScriptToEvaluateOnNewDocument, cdppage.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: id})
+			b.open(base + "/run/overnight")
 		}},
 		{"lost", func(*testing.T) {
 			b.until(`document.querySelector("#live").textContent === "live"`)
@@ -235,7 +295,7 @@ func TestSignIn(t *testing.T) {
 	if got := eval[string](b, `document.documentElement.outerHTML + location.href`); strings.Contains(got, secret) {
 		t.Error("the page holds the token")
 	}
-	b.do(chromedp.Click("header form button"))
+	b.click("header form button")
 	b.until(`location.pathname === "/login"`)
 	b.do(chromedp.Navigate(base + "/"))
 	b.until(`location.pathname === "/login"`)
@@ -252,14 +312,15 @@ func TestWithoutScript(t *testing.T) {
 	b.do(chromedp.Navigate(base + "/run/overnight?sweep=squares"))
 	b.until(`document.querySelector("img.still")?.naturalWidth > 0`)
 	b.until(`document.body.innerText.includes("33,000 of 50,000 values") && document.querySelectorAll(".c-ok").length === 2`)
-	b.do(chromedp.Click("[data-action=pause]"))
+	b.click("[data-action=pause]")
 	b.until(`document.querySelector("h1")?.textContent === "Pause this run?"`)
-	b.do(chromedp.Click("main form button"))
+	b.click("main form button")
 	b.until(`document.querySelector("#heading .chip")?.textContent === "paused"`)
 	if r.State != jobs.Paused {
 		t.Errorf("the run is %s", r.State)
 	}
-	b.do(chromedp.SetValue("#filter [name=q]", "killed"), chromedp.Click("#filter button"))
+	b.do(chromedp.SetValue("#filter [name=q]", "killed"))
+	b.click("#filter button")
 	b.until(`document.querySelectorAll("#failure-list tbody tr").length === 1`)
 }
 

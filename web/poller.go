@@ -10,9 +10,6 @@ import (
 	"github.com/nsweep/nsweep/jobs"
 )
 
-// pollTimeout bounds one look at the store.
-const pollTimeout = 15 * time.Second
-
 // poller reads the store for everybody. Its fields belong to run.
 type poller struct {
 	o     *Options
@@ -68,13 +65,12 @@ func (p *poller) run(ctx context.Context) {
 // tick takes one look and publishes a snapshot of it.
 func (p *poller) tick(ctx context.Context) {
 	now := p.now()
-	look, cancel := context.WithTimeout(ctx, pollTimeout)
+	look, cancel := context.WithTimeout(ctx, p.o.waits.poll)
 	s, err := p.look(look, now)
 	cancel()
 	if ctx.Err() != nil {
 		return
 	}
-	p.ready(err)
 	if err != nil {
 		s = p.lost(now, err)
 	} else if p.last != nil && p.last.Lost != "" {
@@ -87,6 +83,7 @@ func (p *poller) tick(ctx context.Context) {
 	}
 	p.last = s
 	p.hub.publish(s)
+	p.ready(err) // what it is ready to show is there
 }
 
 // lost is the last snapshot, marked as out of date.

@@ -33,6 +33,8 @@ type ProbeOptions struct {
 
 	// Pace is the pause between two questions to the store, 1 s.
 	Pace time.Duration
+
+	waits waits
 }
 
 // ServeProbe serves /metrics, /healthz and /readyz on ln until ctx ends, and
@@ -40,7 +42,7 @@ type ProbeOptions struct {
 // listener that other machines reach. The error is nil when ctx ended. It adds
 // nsweep_store_up to the metrics; they must not be those of a [Server].
 func ServeProbe(ctx context.Context, ln net.Listener, o ProbeOptions) error {
-	all := Options{Store: noStore{}, Metrics: o.Metrics, Token: o.Token, Log: o.Log, MetricsOnly: true}
+	all := Options{Store: noStore{}, Metrics: o.Metrics, Token: o.Token, Log: o.Log, MetricsOnly: true, waits: o.waits}
 	err := all.complete()
 	if err == nil && all.Token == "" && !Loopback(ln) {
 		err = fmt.Errorf("web: %s can be reached from other machines, which needs a token", ln.Addr())
@@ -67,7 +69,7 @@ func ServeProbe(ctx context.Context, ln net.Listener, o ProbeOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { p.run(ctx) })
-	err = serve(ctx, s, newCapped(ln, 32), all.Log, func() {})
+	err = serve(ctx, s, newCapped(ln, 32), &all, func() {})
 	cancel()
 	s.flight.land()
 	wg.Wait()

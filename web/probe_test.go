@@ -13,6 +13,7 @@ import (
 // serveProbe serves until the test ends and returns the address.
 func serveProbe(t *testing.T, o ProbeOptions) string {
 	t.Helper()
+	o.waits = patient
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +33,7 @@ func serveProbe(t *testing.T, o ProbeOptions) string {
 // answers asks until the status is that one.
 func (c *client) answers(path string, status int) {
 	c.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); c.get(path).StatusCode != status; {
+	for deadline := time.Now().Add(hang); c.get(path).StatusCode != status; {
 		if time.Now().After(deadline) {
 			c.t.Fatalf("%s never answers %d", path, status)
 		}

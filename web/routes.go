@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
@@ -138,9 +137,6 @@ func (s *Server) form(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// detailWait is how long a page waits for its run to be read.
-const detailWait = 3 * time.Second
-
 // find returns a fresh snapshot with the run of the address in detail, or
 // answers that there is none.
 func (s *Server) find(w http.ResponseWriter, r *http.Request) (*Snapshot, *RunView) {
@@ -151,7 +147,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) (*Snapshot, *RunVi
 	}
 	s.hub.look(name)
 	began := s.now()
-	snap := s.hub.until(r.Context(), detailWait, func(x *Snapshot) bool {
+	snap := s.hub.until(r.Context(), s.o.waits.detail, func(x *Snapshot) bool {
 		v := x.Run(name)
 		return x.Lost != "" || (v != nil && v.read) || (v == nil && x.At.After(began.Add(-2*s.o.Pace)))
 	})

@@ -12,16 +12,16 @@ import (
 
 // serve answers requests until ctx ends. ending is called as soon as it does,
 // so that what would last for ever comes to its end.
-func serve(ctx context.Context, h http.Handler, ln net.Listener, log *slog.Logger, ending func()) error {
+func serve(ctx context.Context, h http.Handler, ln net.Listener, o *Options, ending func()) error {
 	srv := &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      60 * time.Second, // streams move theirs on
+		ReadHeaderTimeout: o.waits.header,
+		ReadTimeout:       o.waits.read,
+		WriteTimeout:      o.waits.write, // streams move theirs on
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
@@ -31,7 +31,7 @@ func serve(ctx context.Context, h http.Handler, ln net.Listener, log *slog.Logge
 		case <-stop:
 		}
 		ending()
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
+		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.waits.drain)
 		defer cancel()
 		if srv.Shutdown(bye) != nil {
 			_ = srv.Close() // whoever is still there has had the time

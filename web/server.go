@@ -89,7 +89,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { s.poller.run(ctx) })
 	wg.Go(func() { s.poller.folds.run(ctx) })
-	err := serve(ctx, s, newCapped(ln, s.o.MaxConns), s.o.Log, s.hub.close)
+	err := serve(ctx, s, newCapped(ln, s.o.MaxConns), &s.o, s.hub.close)
 	cancel()
 	s.flight.land()
 	wg.Wait()
@@ -132,9 +132,6 @@ func (f *flight) land() {
 	f.mu.Unlock()
 	<-f.landed
 }
-
-// drainFor is how long answers under way may take when the server stops.
-const drainFor = 2 * time.Second
 
 // ServeHTTP lets a request through the guard to its handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

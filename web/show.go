@@ -17,7 +17,7 @@ import (
 func (s *Server) runsPage(w http.ResponseWriter, r *http.Request) {
 	s.hub.look("")
 	began := s.now()
-	snap := s.hub.until(r.Context(), detailWait, func(x *Snapshot) bool {
+	snap := s.hub.until(r.Context(), s.o.waits.detail, func(x *Snapshot) bool {
 		return x.Lost != "" || x.At.After(began.Add(-2*s.o.Pace))
 	})
 	if snap == nil {
@@ -146,6 +146,7 @@ const maxFailures = 200
 // failureList is the list of failed cells that match a query.
 type failureList struct {
 	Run    string
+	Mark   string // changes with the list of all
 	Query  string
 	List   []jobs.Failure
 	Match  int
@@ -156,7 +157,7 @@ type failureList struct {
 // failuresOf keeps the failures in which every word of the query occurs: in
 // the sweep, the n, the worker or the error.
 func failuresOf(v *RunView, query string) failureList {
-	out := failureList{Run: v.ID.Name, Query: query, All: len(v.Failures), Sweeps: len(v.Sweeps)}
+	out := failureList{Run: v.ID.Name, Mark: failuresMark(v), Query: query, All: len(v.Failures), Sweeps: len(v.Sweeps)}
 	words := strings.Fields(strings.ToLower(short(query, 200)))
 	for _, f := range v.Failures {
 		n := describe(TaskView{Lo: f.Lo, Hi: f.Hi, Points: f.Points})

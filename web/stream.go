@@ -9,12 +9,8 @@ import (
 	"github.com/nsweep/nsweep/jobs"
 )
 
-const (
-	// pingEvery is the longest silence on a stream.
-	pingEvery = 15 * time.Second
-	// writeWithin is how long a viewer may take to accept a message.
-	writeWithin = 15 * time.Second
-)
+// pingEvery is the longest silence on a stream.
+const pingEvery = 15 * time.Second
 
 // message is what a viewer is sent: the parts that differ from what it was
 // sent last, and marks of what it must ask for itself.
@@ -52,7 +48,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	send := func(text string) bool {
 		// A writer without deadlines is a test's.
-		_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
+		_ = out.SetWriteDeadline(time.Now().Add(s.o.waits.message))
 		_, err := fmt.Fprint(w, text)
 		return err == nil && out.Flush() == nil
 	}

@@ -64,6 +64,7 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
   const toggle = make("span", { className: "toggle" }, byState, byTime);
   toggle.setAttribute("role", "group");
   toggle.setAttribute("aria-label", "Colour by");
+  legend.append(make("li", { className: "grow" }, toggle));
   panel.querySelector("#canvas-place").replaceChildren(legend, strip, canvas, line, help);
 
   // squares returns how many squares fit.
@@ -76,8 +77,17 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
     const mine = ++asked;
     const query = new URLSearchParams({ sweep, from: view.from, to: view.to, bins: squares(), by: view.by });
     const answer = await fetch(`/run/${run}/heat.json?${query}`).catch(() => null);
-    if (!answer || !answer.ok || mine !== asked) return;
-    heat = await answer.json();
+    const next = answer && answer.ok ? await answer.json().catch(() => null) : null;
+    if (!next) {
+      version = null; // the next message asks again
+      return;
+    }
+    if (mine !== asked) return;
+    heat = next;
+    // The new map may have fewer squares.
+    const end = heat.los.length - 1;
+    cursor = Math.min(cursor, end);
+    if (drag) drag = { a: Math.min(drag.a, end), b: Math.min(drag.b, end) };
     draw();
   }
 
@@ -125,7 +135,10 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
     }
     byState.setAttribute("aria-pressed", String(view.by === "state"));
     byTime.setAttribute("aria-pressed", String(view.by === "time"));
-    legend.replaceChildren(...items, make("li", { className: "grow" }, toggle));
+    // The buttons stay in place: one that is taken out under the pointer, and be
+    // it for an instant, is not clicked.
+    while (legend.children.length > 1) legend.firstChild.remove();
+    legend.lastChild.before(...items);
     const cells = `${group(heat.cells)} of ${group(heat.all)} cells of ${sweep}, n = ${group(heat.los[0])} to ${group(heat.his[heat.his.length - 1])}`;
     canvas.setAttribute("aria-label", `Map of ${cells}: ${Object.keys(names).filter((k) => n[k] > 0).map((k) => `${n[k]} ${names[k]}`).join(", ")}`);
     const zoomed = String(view.from) !== first || String(view.to) !== last;
@@ -218,15 +231,18 @@ export function startMap(panel, cellPlace, follow, morph, localize) {
   }
 
   // Cells
+  let latestCell = 0;
   async function cell(n) {
+    const mine = ++latestCell;
     const query = new URLSearchParams({ sweep, n, part: "1" });
     const answer = await fetch(`/run/${run}/cell?${query}`).catch(() => null);
-    if (!answer) return;
+    const text = await answer?.text().catch(() => undefined);
+    if (text === undefined || mine !== latestCell) return;
     if (answer.ok) {
-      morph(cellPlace, await answer.text());
+      morph(cellPlace, text);
       localize(cellPlace);
     } else {
-      cellPlace.replaceChildren(make("p", { className: "bad", textContent: await answer.text() }));
+      cellPlace.replaceChildren(make("p", { className: "bad", textContent: text }));
     }
   }
   cellPlace.addEventListener("click", (event) => {

@@ -85,15 +85,20 @@ const filter = byID("filter");
 if (filter) {
   const list = byID("failure-list");
   const input = filter.elements.q;
-  let mark = null;
+  let mark = filter.dataset.mark; // of the list that came with the page
   let timer = 0;
   let latest = 0;
   const load = async () => {
     const mine = ++latest;
     const query = new URLSearchParams({ q: input.value, part: "1" });
     const answer = await fetch(`${location.pathname}/failures?${query}`).catch(() => null);
-    if (!answer || !answer.ok || mine !== latest) return;
-    morph(list, await answer.text());
+    const text = answer && answer.ok ? await answer.text().catch(() => null) : null;
+    if (text === null) {
+      mark = ""; // the next message asks again
+      return;
+    }
+    if (mine !== latest) return;
+    morph(list, text);
     localize(list);
     const address = new URL(location.href);
     if (input.value) address.searchParams.set("q", input.value);
@@ -111,10 +116,9 @@ if (filter) {
   });
   listeners.push((m) => {
     if (mark === m.failures) return;
-    const first = mark === null;
     mark = m.failures;
     filter.hidden = mark.split(".")[1] === "0";
-    if (!first) soon(300);
+    soon(300);
   });
 }
 
