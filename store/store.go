@@ -34,8 +34,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Unchecked {
 		return s, nil
 	}
-	if err := s.checkFitness(ctx); err != nil {
-		_ = s.client.Close() // nothing was written
+	// The client heeds ctx between two answers, not while it waits for one.
+	unwatch := context.AfterFunc(ctx, func() { _ = s.Close() })
+	err = s.checkFitness(ctx)
+	if !unwatch() {
+		err = fmt.Errorf("open %s: %w", s.where, ctx.Err())
+	}
+	if err != nil {
+		_ = s.Close() // nothing was written
 		return nil, err
 	}
 	return s, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nsweep/nsweep/config"
 	"github.com/nsweep/nsweep/jobs"
 	"github.com/nsweep/nsweep/scheduler"
 	"github.com/nsweep/nsweep/web"
@@ -27,7 +28,9 @@ may run; each run is led by one of them, and another takes over when it is gone.
   NSWEEP_REDIS_URL=redis://redis.lan:6379/0 nsweep scheduler -v
   nsweep scheduler --metrics-listen 127.0.0.1:8392`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveScheduler(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return inOrder(cmd.Context(), a.serveScheduler(cmd.Context()))
+		},
 	}
 }
 
@@ -86,7 +89,7 @@ Tasks that have not ended --drain-timeout after the signal are left behind.
 	return c
 }
 
-func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err error) {
+func (a *app) serveWorker(ctx context.Context, engines []string, l limits) error {
 	s, err := a.settings()
 	if err != nil {
 		return err
@@ -100,6 +103,20 @@ func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err 
 		return err
 	}
 	defer unwatch()
+	err = inOrder(ctx, a.work(ctx, s, engines, l.drain, p.end))
+	if text := why(ctx); text != "" {
+		fmt.Fprintf(a.err, "worker stopped%s\n", text)
+	}
+	var fat errTooFat
+	if err == nil && errors.As(context.Cause(ctx), &fat) {
+		return &codedError{code: codeFailed, err: fat, quiet: true}
+	}
+	return err
+}
+
+// work computes tasks of the engines, all where none is named, until ctx ends,
+// which it does at the given time if any.
+func (a *app) work(ctx context.Context, s config.Settings, engines []string, drain time.Duration, end time.Time) (err error) {
 	if len(engines) == 0 {
 		engines = a.reg.Names()
 	}
@@ -124,18 +141,10 @@ func (a *app) serveWorker(ctx context.Context, engines []string, l limits) (err 
 		return err
 	}
 	m := web.NewMetrics()
-	w, srv := a.newWorker(st, me, l.drain, m)
+	w, srv := a.newWorker(st, me, drain, m)
 	fmt.Fprintf(a.err, "worker %s with %d slots on %s\n", me.ID, me.Slots, st.where)
-	a.announceEnd(p.end)
-	err = a.withWorkerMetrics(ctx, st, ln, m, func() error { return w.Run(ctx, srv) })
-	if text := why(ctx); text != "" {
-		fmt.Fprintf(a.err, "worker stopped%s\n", text)
-	}
-	var fat errTooFat
-	if err == nil && errors.As(context.Cause(ctx), &fat) {
-		return &codedError{code: codeFailed, err: fat, quiet: true}
-	}
-	return expelled(me.ID, err)
+	a.announceEnd(end)
+	return expelled(me.ID, a.withWorkerMetrics(ctx, st, ln, m, func() error { return w.Run(ctx, srv) }))
 }
 
 // expelled says what a worker's end in quarantine means: the machine or the

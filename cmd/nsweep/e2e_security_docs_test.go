@@ -99,7 +99,7 @@ func TestSecurityUsers(t *testing.T) {
 func TestSecurityTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	port := freePortText(t)
+	port := ownPort(t)
 	run := documented(t, dir, nil, "redis.lan:6379", "localhost:"+port, "redis.lan", "localhost", "192.0.2.10", "127.0.0.1")
 	blocks := securityBlocks(t, "Redis: TLS", "sh")
 	if len(blocks) != 2 {

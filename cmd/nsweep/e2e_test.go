@@ -19,7 +19,7 @@ const (
 	cubes1000   = "61029882288"
 	cubes2000   = "1005494239260"
 	bezout1e9   = "202642367520564145"
-	lateExit    = 150 * time.Second
+	lateExit    = 5 * time.Minute
 	testEngines = "nsweep_testengine"
 )
 

@@ -66,6 +66,29 @@ func exitCode(err error) int {
 	return codeFailed
 }
 
+// inOrder is the end of a command that goes on until it is stopped. One that is
+// told so while it is still getting ready leaves in good order as well.
+func inOrder(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// cutShort is the end of a command that has an end of its own: one that was
+// stopped on the way says by what, also where the store seems to be to blame.
+func cutShort(ctx context.Context, err error) error {
+	var c *codedError
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.As(err, &c) {
+		return err
+	}
+	by := why(ctx)
+	if by == "" {
+		by = " by a signal"
+	}
+	return coded(codeStopped, fmt.Errorf("stopped%s before the end", by))
+}
+
 // showError prints an error, one line each.
 func showError(w io.Writer, err error) {
 	var c *codedError

@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nsweep/nsweep/internal/ownport"
 	"github.com/nsweep/nsweep/internal/redistest"
 )
 
@@ -47,7 +49,7 @@ func TestOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := freePortText(t)
+	second := ownPort(t)
 	here := strings.NewReplacer("6379", port, "6380", second, "/var/lib/redis", srv.Dir())
 	ran := 0
 	for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
@@ -95,19 +97,15 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// freePortText returns a port that is free now.
-func freePortText(t *testing.T) string {
+// ownPort returns a port that is the test's own.
+func ownPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, release, err := ownport.Take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Cleanup(release)
+	return strconv.Itoa(port)
 }
 
 // TestBackupInMidRun copies the append-only file while a run writes to it. A

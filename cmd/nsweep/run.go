@@ -124,6 +124,7 @@ func (a *app) runExperiment(ctx context.Context, file string, o runOptions, l li
 		return err
 	}
 	defer unwatch()
+	defer func() { err = cutShort(ctx, err) }()
 	ln, err := a.listenMetrics(e.Metrics)
 	if err != nil {
 		return err
@@ -180,7 +181,10 @@ func (a *app) carryOut(ctx context.Context, st *opened, en ensured, slots int, d
 	name := en.run.ID.Name
 	engines := engineNames(en.run.Sweeps)
 	err := a.selfTest(ctx, engines)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return a.stopped(st, en, why(ctx))
+	case err != nil:
 		return err
 	}
 	me := self(slots)

@@ -48,7 +48,7 @@ to pause, resume, cancel and retry. Also /metrics for Prometheus, /healthz and
   nsweep serve --redis redis://redis.lan:6379/0 --read-only
   nsweep serve --listen 0.0.0.0:8391 --token-file /etc/nsweep/token --host nsweep.lan`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return inOrder(cmd.Context(), a.serve(cmd.Context(), o)) },
 	}
 	o.register(c, defaultListen)
 	return c
