@@ -2,33 +2,37 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/nsweep/nsweep/jobs"
 )
 
-// expel reads who is in quarantine and opens again what they have computed, as
-// far as that was not done before. Its error is errReplan when it opened
-// something: then nothing that was read before holds.
+// expel reads who is in quarantine and opens again what one of them has computed,
+// as far as that was not done before. Its error is errReplan when it did: then
+// nothing that was read before holds, and what is left to do, for another worker
+// or because the plan was changed meanwhile, is done with the run as it is now.
 func (f *Feeder) expel(ctx context.Context) error {
 	list, err := f.store.Quarantines(ctx, f.run.Manifest)
 	if err != nil {
 		return err
 	}
-	changed := false
 	for _, q := range list {
 		if !q.Pending {
 			continue
 		}
 		n, err := f.store.Expel(ctx, f.run.Manifest, q.Worker)
+		if errors.Is(err, jobs.ErrFenced) {
+			// The run is gone, or only a sweep that has left its plan meanwhile.
+			if _, rev, serr := f.store.Status(ctx, f.run.ID); serr == nil && rev != f.run.Rev {
+				return errReplan
+			}
+		}
 		if err != nil {
 			return err
 		}
 		f.opts.Log.Error("worker is in quarantine, what only it has computed is computed again",
 			"worker", q.Worker, "sweep", q.Sweep, "n", q.N, "value", q.Value, "two others", q.Won, "cells", n)
-		changed = true
-	}
-	if changed {
 		return errReplan
 	}
 	return nil

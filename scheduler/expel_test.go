@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,82 @@ func TestQuarantineIsResumed(t *testing.T) {
 		}
 		if b.puts() == given {
 			t.Error("nothing is given out afterwards")
+		}
+		b.drainAll("good")
+		b.wantEnd(jobs.Complete, "")
+	})
+}
+
+// TestQuarantineWhilePlanChanges: cells that come into the plan while another
+// scheduler opens what their author has computed are opened as well, although
+// that scheduler has never heard of them.
+func TestQuarantineWhilePlanChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newIdleBench(t, 60_001)
+		whole := b.sweep
+		half := whole
+		half.Set.Hi = 30_001
+		b.store.commitBy("bad", whole, jobs.Task{Lo: 20_001, Hi: 40_001})
+		opened := b.store.ledgers["s"].DoneCells()
+		b.store.run.Sweeps = []jobs.Sweep{half}
+		first := true
+		b.store.onExpel = func() error { // the store is locked
+			if first {
+				first = false
+				b.store.run.Sweeps = []jobs.Sweep{whole}
+				b.store.run.Rev++
+			}
+			return nil
+		}
+		b.convict("bad")
+		b.lead()
+		if q := b.store.quarantine[0]; first || q.Pending || q.Reopened != opened || b.store.ledgers["s"].DoneCells() != 0 {
+			t.Errorf("of %d cells %d are left, quarantine %+v", opened, b.store.ledgers["s"].DoneCells(), q)
+		}
+		b.drainAll("good")
+		b.wantEnd(jobs.Complete, "")
+	})
+}
+
+// TestQuarantineWhileSweepLeaves: that a sweep leaves the plan while its cells are
+// opened is a change of the plan, not the end of the run.
+func TestQuarantineWhileSweepLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newIdleBench(t, 60_001)
+		b.store.commitBy("bad", b.sweep, jobs.Task{Lo: 1, Hi: 10_001})
+		first := true
+		b.store.onExpel = func() error { // the store is locked
+			if first {
+				first = false
+				b.store.run.Rev++
+				return fmt.Errorf("%w: the run has no sweep x now", jobs.ErrFenced)
+			}
+			return nil
+		}
+		b.convict("bad")
+		b.lead()
+		if q := b.store.quarantine[0]; first || q.Pending {
+			t.Errorf("quarantine %+v", q)
+		}
+		b.drainAll("good")
+		b.wantEnd(jobs.Complete, "")
+	})
+}
+
+// TestTwoInQuarantine: what each of them has computed is opened.
+func TestTwoInQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newIdleBench(t, 60_001)
+		for i, w := range []string{"bad", "worse", "good"} {
+			b.store.commitBy(w, b.sweep, jobs.Task{Lo: int64(i)*20_000 + 1, Hi: int64(i)*20_000 + 20_001})
+		}
+		b.convict("bad")
+		b.convict("worse")
+		b.lead()
+		for _, q := range b.store.quarantine {
+			if q.Pending || q.Reopened == 0 {
+				t.Errorf("quarantine %+v", q)
+			}
 		}
 		b.drainAll("good")
 		b.wantEnd(jobs.Complete, "")

@@ -491,22 +491,23 @@ func (f *fakeStore) Expel(_ context.Context, m jobs.Manifest, worker string) (n 
 		if marks == nil {
 			marks = jobs.NewMarks(first, last, nil)
 		}
-		l := jobs.NewLedger(first, last)
-		for i := first; i < last; i++ {
-			if by, chk := marks.Cell(i); old.Done(i) && (by != bad || (chk != 0 && chk != bad)) {
+		end := old.First + old.Count // what is outside of the plan stays
+		l := jobs.NewLedger(old.First, end)
+		for i := old.NextDone(old.First); i < end; i = old.NextDone(i + 1) {
+			if by, chk := marks.Cell(i); i < first || i >= last || by != bad || (chk != 0 && chk != bad) {
 				l.Mark(i)
-			} else if old.Done(i) {
+			} else {
 				marks.Set(i, 0, 0)
 				n++
 			}
 		}
 		f.ledgers[s.Name] = l
 	}
-	f.run.Rev++
-	for i := range f.quarantine {
-		if f.quarantine[i].Worker == worker {
-			f.quarantine[i].Pending, f.quarantine[i].Reopened = false, n
+	for i, q := range f.quarantine {
+		if q.Worker == worker {
+			f.quarantine[i].Pending, f.quarantine[i].Reopened = f.run.Rev != m.Rev, q.Reopened+n
 		}
 	}
+	f.run.Rev++
 	return n, nil
 }

@@ -37,7 +37,8 @@ type Store interface {
 	// Marks returns who stored each cell and who confirmed it.
 	Marks(ctx context.Context, id jobs.RunID, s jobs.Sweep) (*jobs.Marks, error)
 	// Quarantines returns the workers from which nothing is taken any more, Expel
-	// opens again what only such a worker has computed and returns how much.
+	// opens again what only such a worker has computed and returns how much; where
+	// the run is not at m's revision any more the quarantine is pending afterwards.
 	Quarantines(ctx context.Context, m jobs.Manifest) ([]jobs.Quarantine, error)
 	Expel(ctx context.Context, m jobs.Manifest, worker string) (int64, error)
 	ClearFailures(ctx context.Context, id jobs.RunID) error

@@ -16,10 +16,17 @@ import (
 	"github.com/nsweep/nsweep/jobs"
 )
 
-//go:embed lua/unmark.lua
-var luaUnmark string
+var (
+	//go:embed lua/unmark.lua
+	luaUnmark string
+	//go:embed lua/expelled.lua
+	luaExpelled string
+)
 
-var scriptUnmark = redis.NewScript(luaUnmark)
+var (
+	scriptUnmark   = redis.NewScript(luaUnmark)
+	scriptExpelled = redis.NewScript(luaExpelled)
+)
 
 // Quarantines returns the workers from which the run takes nothing any more, in
 // the order of time.
@@ -118,23 +125,6 @@ func decodeOpened(text string) (before, then int64, pending bool, err error) {
 	return before, then, pending, err
 }
 
-// suspectAnew has the leading scheduler look again at what workers in quarantine
-// have computed, because cells have come into the plan.
-func (s *Store) suspectAnew(ctx context.Context, id jobs.RunID) error {
-	key := keysOf(id).quarantine()
-	all, err := s.client.HGetAll(ctx, key).Result()
-	if err != nil {
-		return fmt.Errorf("key %s: %w", key, err)
-	}
-	var fields []any
-	for field, text := range all {
-		if !strings.HasPrefix(text, "?") {
-			fields = append(fields, field, "?"+text)
-		}
-	}
-	return s.note(ctx, id, key, fields...)
-}
-
 // storedValue reads a value in hex as it is stored, or "-".
 func storedValue(text string) string {
 	b, err := hex.DecodeString(text)
@@ -162,8 +152,10 @@ type suspect struct {
 // is still open; it takes back what the worker confirmed. It returns how many were
 // opened by now, and notes it in the quarantine. A call that was broken off may be
 // repeated; what was opened by then counts. Cells outside of the plan are left
-// until Update brings them back. The costs are those of reading all
-// ledgers and marks, and of Reopen.
+// until Update brings them back. m is the plan as the caller has read it: when
+// somebody else has changed the run since, the quarantine is pending still, because
+// there may be more to open. The costs are those of reading all ledgers and marks,
+// and of Reopen.
 func (s *Store) Expel(ctx context.Context, m jobs.Manifest, worker string) (int64, error) {
 	n, err := s.expel(ctx, m, worker)
 	if err != nil {
@@ -199,6 +191,7 @@ func (s *Store) expel(ctx context.Context, m jobs.Manifest, worker string) (int6
 	if err := note(fmt.Sprintf("?%d:%d", before, open)); err != nil {
 		return 0, err
 	}
+	rev := m.Rev // as it is if nobody else changes it
 	for _, w := range m.Sweeps {
 		x := found[w.Name]
 		if err := s.unmark(ctx, m.ID, w.Name, x.checked); err != nil {
@@ -207,11 +200,14 @@ func (s *Store) expel(ctx context.Context, m jobs.Manifest, worker string) (int6
 		if len(x.cells)+len(x.points)+len(x.checked) == 0 {
 			continue
 		}
-		if err := s.Reopen(ctx, m.ID, w.Name, x.cells, x.points); err != nil {
+		raised, err := s.reopen(ctx, m.ID, w.Name, x.cells, x.points)
+		if err != nil {
 			return 0, err
 		}
+		rev += raised
 	}
-	return open, note(strconv.FormatInt(open, 10))
+	_, err = s.run(ctx, scriptExpelled, m.ID, []string{k.manifest(), k.quarantine()}, rev, field, fmt.Sprintf("%d %s", open, rest))
+	return open, err
 }
 
 // suspect finds what a worker has to do with in a sweep.

@@ -32,13 +32,15 @@ const reopenBatch = 2048
 // Errors: jobs.ErrFenced when the run or its sweep is gone, others when the
 // store fails.
 func (s *Store) Reopen(ctx context.Context, id jobs.RunID, sweep string, cells, points []int64) error {
-	if err := s.reopen(ctx, id, sweep, cells, points); err != nil {
+	if _, err := s.reopen(ctx, id, sweep, cells, points); err != nil {
 		return fmt.Errorf("open cells of %s of run %s again: %w", sweep, id.Name, err)
 	}
 	return nil
 }
 
-func (s *Store) reopen(ctx context.Context, id jobs.RunID, sweep string, cells, points []int64) error {
+// reopen is Reopen without words; it returns by how much it has raised the run's
+// revision.
+func (s *Store) reopen(ctx context.Context, id jobs.RunID, sweep string, cells, points []int64) (raised int64, err error) {
 	k := keysOf(id)
 	keys := []string{k.manifest(), k.clips(sweep), k.disputes(sweep), k.points(sweep), k.pointCRCs(sweep)}
 	for first := true; first || len(cells)+len(points) > 0; first = false {
@@ -54,22 +56,23 @@ func (s *Store) reopen(ctx context.Context, id jobs.RunID, sweep string, cells, 
 		}
 		r, err := s.run(ctx, scriptReopen, id, keys, args...)
 		if err != nil {
-			return err
+			return raised, err
 		}
 		if r.word == "nosweep" {
-			return fmt.Errorf("%w: the run has no sweep %s now", jobs.ErrFenced, sweep)
+			return raised, fmt.Errorf("%w: the run has no sweep %s now", jobs.ErrFenced, sweep)
 		}
+		raised++
 	}
 	fields, err := s.client.HMGet(ctx, k.manifest(), manifestFields...).Result()
 	if err != nil {
-		return err
+		return raised, err
 	}
 	run, ok, err := decodeRun(id, fields)
 	if err != nil {
-		return err
+		return raised, err
 	}
 	if !ok {
-		return jobs.ErrFenced
+		return raised, jobs.ErrFenced
 	}
-	return s.recount(ctx, run.Manifest)
+	return raised, s.recount(ctx, run.Manifest)
 }

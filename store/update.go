@@ -66,15 +66,12 @@ func (s *Store) Update(ctx context.Context, m jobs.Manifest) (jobs.Run, error) {
 			args = append(args, address(c.index), c.extent())
 		}
 	}
-	r, err := s.run(ctx, scriptUpdate, m.ID, []string{k.manifest(), k.counts()}, args...)
+	r, err := s.run(ctx, scriptUpdate, m.ID, []string{k.manifest(), k.quarantine()}, args...)
 	if err != nil {
 		return fail(err)
 	}
 	if r.word == "identity" {
 		return fail(fmt.Errorf("sweep %s was stored as %s", r.text(0), r.text(1)))
-	}
-	if err := s.suspectAnew(ctx, m.ID); err != nil {
-		return fail(err)
 	}
 	if err := s.recount(ctx, m); err != nil {
 		return fail(err)

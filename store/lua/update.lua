@@ -1,6 +1,6 @@
 -- Changes the plan of a run within its epoch, if nobody else did meanwhile.
 --
--- KEYS 1 manifest  2 counts
+-- KEYS 1 manifest  2 quarantine
 -- ARGV 1 old revision  2 new revision  3 manifest as JSON  4 prefix of the
 --      run's keys, which all lie with the manifest  5 number of sweeps, then
 --      for each: name, identity, plan, ranges of chunks ever planned,
@@ -11,12 +11,15 @@
 --
 -- A finished cell is opened again when the extent with which it was committed
 -- is not the one that the new plan wants: its bit is cleared, its values stay
--- until they are overwritten. 'all' opens every cell of a sweep.
+-- until they are overwritten. 'all' opens every cell of a sweep. What workers in
+-- quarantine have computed is to be looked at again, because cells come into the
+-- plan.
 local head = redis.call('HMGET', KEYS[1], 'rev', 'manifest')
 if not head[1] then return { 'fenced' } end
 if head[1] == ARGV[2] and head[2] == ARGV[3] then return { 'ok' } end -- sent twice
 if head[1] ~= ARGV[1] then return { 'changed', head[1] } end
 
+local expelled = redis.call('HGETALL', KEYS[2])
 local at = 5
 local function take()
   at = at + 1
@@ -72,6 +75,10 @@ for _, s in ipairs(sweeps) do
       if addr and gone[addr] then redis.call('HDEL', disputes, field) end
     end
   end
+end
+
+for i = 1, #expelled, 2 do
+  if string.sub(expelled[i + 1], 1, 1) ~= '?' then redis.call('HSET', KEYS[2], expelled[i], '?' .. expelled[i + 1]) end
 end
 
 -- One command changes the plan, so that no half of it can ever be there.

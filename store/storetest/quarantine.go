@@ -1,9 +1,12 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/nsweep/nsweep/jobs"
 	"github.com/nsweep/nsweep/store"
@@ -234,5 +237,116 @@ func testQuarantineOutside(t *testing.T, s *store.Store) {
 	f.check(func(i int64) bool { return i < half })
 	if q := f.quarantines(); q[0].Pending || q[0].Reopened != last-half+20 {
 		t.Fatalf("in quarantine: %+v", q)
+	}
+}
+
+// testQuarantineChanging: when the plan is changed while the cells of a worker in
+// quarantine are opened, those that come into it are looked at afterwards, at
+// whatever step of the opening that is.
+func testQuarantineChanging(t *testing.T, s *store.Store) {
+	var hook stepHook
+	s.Client().AddHook(&hook)
+	for step := 0; ; step++ {
+		f := newRun(t, s, Sweep(t, "s", jobs.KeepValues, 1, 4001))
+		whole := f.run.Manifest
+		first, last := f.sweep().Cells()
+		half := (first + last) / 2
+		f.commit(by(f.commitOf(first, half-10), "w1", "a"), jobs.Committed{Stored: int(half - 10 - first)})
+		f.commit(by(f.commitOf(half-10, last), "bad", "a"), jobs.Committed{Stored: int(last - half + 10)})
+		m := whole
+		m.Sweeps = []jobs.Sweep{Sweep(t, "s", jobs.KeepValues, 1, 2001)}
+		run, err := s.Update(f.ctx, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.run = run
+		lie := by(f.commitOf(0, 1), "bad", "a")
+		lie.Cells = wrong(lie.Cells, 4)
+		f.commit(lie, jobs.Committed{Disputed: []int64{1}})
+		f.commit(by(f.commitOf(0, 1), "w2", "a"), jobs.Committed{Same: 1})
+
+		hook.before(step, func() {
+			now, err := s.Run(f.ctx, "r")
+			if err == nil {
+				whole.Rev = now.Rev
+				_, err = s.Update(f.ctx, whole)
+			}
+			if err != nil {
+				t.Errorf("step %d: %v", step, err)
+			}
+		})
+		if _, err := s.Expel(f.ctx, f.run.Manifest, "bad"); err != nil {
+			t.Fatalf("step %d: %v", step, err)
+		}
+		if hook.pending() {
+			if step < 5 {
+				t.Fatalf("opening takes %d steps only", step)
+			}
+			return
+		}
+		for looks := 0; f.quarantines()[0].Pending; looks++ {
+			if looks == 3 {
+				t.Fatalf("step %d: looked at again and again", step)
+			}
+			if f.run, err = s.Run(f.ctx, "r"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Expel(f.ctx, f.run.Manifest, "bad"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.run, err = s.Run(f.ctx, "r"); err != nil {
+			t.Fatal(err)
+		}
+		f.check(func(i int64) bool { return i < half-10 })
+		if err := s.Delete(f.ctx, f.run.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stepHook does something before one of the commands that are sent.
+type stepHook struct {
+	left int
+	do   func()
+}
+
+// before has do called when step commands have been sent from now on.
+func (h *stepHook) before(step int, do func()) { h.left, h.do = step, do }
+
+// pending reports whether it was not called, and gives it up.
+func (h *stepHook) pending() bool {
+	was := h.do != nil
+	h.do = nil
+	return was
+}
+
+func (h *stepHook) step() {
+	if h.do == nil {
+		return
+	}
+	if h.left--; h.left < 0 {
+		do := h.do
+		h.do = nil // its own commands do not count
+		do()
+	}
+}
+
+// DialHook implements redis.Hook.
+func (h *stepHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (h *stepHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.step()
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (h *stepHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.step()
+		return next(ctx, cmds)
 	}
 }

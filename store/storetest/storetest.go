@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		"quarantine of points":  testQuarantineOfPoints,
 		"no quarantine":         testNoQuarantine,
 		"quarantine outside":    testQuarantineOutside,
+		"quarantine changing":   testQuarantineChanging,
 		"reopen cells":          testReopen,
 		"reopen points":         testReopenPoints,
 		"reopen refused":        testReopenRefused,
