@@ -31,6 +31,7 @@ type fakeStore struct {
 	full       bool // every write fails
 	server     string
 	damage     error // of every ledger
+	gone       bool  // the run was deleted
 	beside     error // of another run
 	onResult   func()
 	given      []jobs.Task
@@ -88,6 +89,9 @@ func (f *fakeStore) Runs(ctx context.Context) ([]jobs.Run, error) {
 func (f *fakeStore) Status(context.Context, jobs.RunID) (jobs.State, int64, error) {
 	unlock, err := f.lock()
 	defer unlock()
+	if f.gone && err == nil {
+		err = jobs.ErrFenced
+	}
 	return f.run.State, f.run.Rev, err
 }
 

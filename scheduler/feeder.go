@@ -101,6 +101,9 @@ func (f *Feeder) Run(ctx context.Context) (Ended, error) {
 	for {
 		var end *Ended
 		err := f.retry(ctx, "look after the run", func() (err error) { end, err = f.step(ctx, checks); return err })
+		if errors.Is(err, jobs.ErrFenced) {
+			f.withdrawGone()
+		}
 		if err != nil {
 			return Ended{}, err
 		}

@@ -339,6 +339,16 @@ func (f *Feeder) withdrawWaiting(ctx context.Context) error {
 	return f.withdrawAll(ctx)
 }
 
+// withdrawGone takes the tasks of a run that was deleted or begun afresh off
+// asynq's queues. Its lists are gone with it.
+func (f *Feeder) withdrawGone() {
+	var tasks []jobs.Task
+	for _, o := range f.out {
+		tasks = append(tasks, o.task)
+	}
+	abreast(len(tasks), func(i int) { f.withdraw(tasks[i]) })
+}
+
 // withdrawAll forgets every outstanding task.
 func (f *Feeder) withdrawAll(ctx context.Context) error {
 	var tasks []jobs.Task

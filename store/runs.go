@@ -225,14 +225,20 @@ func decodeRun(id jobs.RunID, fields []any) (jobs.Run, bool, error) {
 }
 
 // SetState moves the run to a state, giving the reason, if it is in one of the
-// states from; from may be empty for any. Errors: *jobs.StateError when it is
-// in another one, jobs.ErrFenced when the run is gone.
+// states from; from may be empty for any. With a state that takes no commits the
+// run's lists of outstanding tasks and of beats go. Errors: *jobs.StateError when
+// it is in another one, jobs.ErrFenced when the run is gone.
 func (s *Store) SetState(ctx context.Context, id jobs.RunID, from []jobs.State, to jobs.State, reason string) error {
 	args := []any{string(to), reason}
 	for _, f := range from {
 		args = append(args, string(f))
 	}
-	if _, err := s.run(ctx, scriptState, id, []string{keysOf(id).manifest()}, args...); err != nil {
+	k := keysOf(id)
+	keys := []string{k.manifest()}
+	if !to.Accepts() {
+		keys = append(keys, k.tasks(), k.beats())
+	}
+	if _, err := s.run(ctx, scriptState, id, keys, args...); err != nil {
 		return fmt.Errorf("set run %s to %s: %w", id.Name, to, err)
 	}
 	return nil

@@ -56,6 +56,56 @@ func testTasks(t *testing.T, s *store.Store) {
 	}
 }
 
+// testTasksOfEnded: a run that takes nothing any more has no outstanding tasks,
+// whoever ended it; any other state leaves them alone.
+func testTasksOfEnded(t *testing.T, s *store.Store) {
+	f := newRun(t, s, Sweep(t, "s", jobs.KeepValues, 1, 1001))
+	id := f.run.ID
+	task := jobs.Task{Format: jobs.TaskFormat, Run: id, Sweep: "s", Engine: "test", Version: 1, Keep: jobs.KeepValues, Grid: 1, Lo: 1, Hi: 51}
+	for _, to := range []jobs.State{jobs.Paused, jobs.Running, jobs.Failed, jobs.Complete, jobs.Halted, jobs.Cancelled} {
+		if err := s.SetState(f.ctx, id, nil, jobs.Running, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.PutTasks(f.ctx, id, []jobs.Task{task}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Beat(f.ctx, id, jobs.Beat{Task: task.ID(), Worker: "w"}); err != nil {
+			t.Fatal(err)
+		}
+		look := func() (tasks, beats int) {
+			list, err := s.Tasks(f.ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alive, _, err := s.Beats(f.ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list), len(alive)
+		}
+		// What is refused changes nothing.
+		if err := s.SetState(f.ctx, id, []jobs.State{jobs.Halted}, to, ""); err == nil {
+			t.Fatalf("a running run became %s", to)
+		}
+		if tasks, beats := look(); tasks != 1 || beats != 1 {
+			t.Fatalf("after a refusal there are %d tasks and %d beats", tasks, beats)
+		}
+		if err := s.SetState(f.ctx, id, []jobs.State{jobs.Running}, to, ""); err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if to.Accepts() {
+			want = 1
+		}
+		if tasks, beats := look(); tasks != want || beats != want {
+			t.Fatalf("%s: %d tasks and %d beats, want %d", to, tasks, beats, want)
+		}
+		if ok, err := s.Outstanding(f.ctx, id, task.ID()); err != nil || ok != (want == 1) {
+			t.Fatalf("%s: outstanding is %v, %v", to, ok, err)
+		}
+	}
+}
+
 func testBeats(t *testing.T, s *store.Store) {
 	f := newRun(t, s, Sweep(t, "s", jobs.KeepValues, 1, 1001))
 	id := f.run.ID

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		"update refusals":       testUpdateRefusals,
 		"sweep comes and goes":  testSweepComesBack,
 		"tasks":                 testTasks,
+		"tasks of ended runs":   testTasksOfEnded,
 		"beats":                 testBeats,
 		"workers":               testWorkers,
 		"leader":                testLeader,
