@@ -4,6 +4,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
@@ -37,7 +38,8 @@ func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255}
 }
 
-// axis maps a range of numbers to a range of points.
+// axis maps a range of numbers to a range of points. The range of a logarithmic
+// one is in powers of ten.
 type axis struct {
 	lo, hi   float64
 	from, to float64
@@ -46,6 +48,22 @@ type axis struct {
 
 func (a axis) at(v float64) vg.Length {
 	return vg.Length(a.from + (v-a.lo)/(a.hi-a.lo)*(a.to-a.from))
+}
+
+func (a axis) ticks() []tick { return axisTicks(a.lo, a.hi, a.log) }
+
+// name returns what stands beside the axis of a quantity: where labels leave out
+// what all of its numbers share, it says so.
+func (a axis) name(quantity string) string {
+	base := axisBase(a.lo, a.hi, a.log)
+	if base == 0 {
+		return quantity
+	}
+	sign := " − "
+	if base < 0 {
+		sign = " + "
+	}
+	return quantity + sign + strconv.FormatFloat(math.Abs(base), 'f', -1, 64)
 }
 
 // picture draws on one canvas.
@@ -64,20 +82,39 @@ func (p *picture) line(c color.Color, width, x0, y0, x1, y1 vg.Length) {
 	p.StrokeLine2(draw.LineStyle{Color: c, Width: width}, x0, y0, x1, y1)
 }
 
+func sans(size float64) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}
+}
+
 func (p *picture) string(s string, x, y, size float64, align draw.XAlignment, c color.Color, turn float64) {
-	sty := text.Style{Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)},
+	sty := text.Style{Color: c, Font: sans(size),
 		Rotation: turn, XAlign: align, YAlign: draw.YCenter, Handler: p.fonts}
 	p.FillText(sty, vg.Point{X: vg.Length(x), Y: vg.Length(y)}, s)
 }
 
+// label writes a tick's label around y, its exponent in small raised digits: the
+// font has no ⁰ and no ⁹.
+func (p *picture) label(s string, x, y float64, align draw.XAlignment) {
+	const size, small, raise = 10, 7, 3.5
+	plain, exponent := lowered(s)
+	width := func(s string, size float64) float64 {
+		w, _, _ := p.fonts.Box(s, sans(size))
+		return float64(w)
+	}
+	first := width(plain, size)
+	x += float64(align) * (first + width(exponent, small))
+	p.string(plain, x, y, size, draw.XLeft, p.text, 0)
+	p.string(exponent, x+first, y+raise, small, draw.XLeft, p.text, 0)
+}
+
 // lines draws the grid behind the data.
 func (p *picture) lines(x, y axis) {
-	for _, t := range axisTicks(x.lo, x.hi, x.log) {
+	for _, t := range x.ticks() {
 		if t.label != "" {
 			p.line(p.faint, 0.5, x.at(t.at), bottom, x.at(t.at), top)
 		}
 	}
-	for _, t := range axisTicks(y.lo, y.hi, y.log) {
+	for _, t := range y.ticks() {
 		if t.label != "" {
 			p.line(p.faint, 0.5, left, y.at(t.at), right, y.at(t.at))
 		}
@@ -87,19 +124,19 @@ func (p *picture) lines(x, y axis) {
 // frame draws the axes with ticks and labels over the data.
 func (p *picture) frame(x, y axis) {
 	c := p.theme.frame
-	for _, t := range axisTicks(x.lo, x.hi, x.log) {
+	for _, t := range x.ticks() {
 		at, length := x.at(t.at), vg.Length(3)
 		if t.label != "" {
 			length = 5
-			p.string(t.label, float64(at), bottom-14, 10, draw.XCenter, p.text, 0)
+			p.label(t.label, float64(at), bottom-14, draw.XCenter)
 		}
 		p.line(c, 0.7, at, bottom-length, at, bottom)
 	}
-	for _, t := range axisTicks(y.lo, y.hi, y.log) {
+	for _, t := range y.ticks() {
 		at, length := y.at(t.at), vg.Length(3)
 		if t.label != "" {
 			length = 5
-			p.string(t.label, left-8, float64(at), 10, draw.XRight, p.text, 0)
+			p.label(t.label, left-8, float64(at), draw.XRight)
 		}
 		p.line(c, 0.7, left-length, at, left, at)
 	}

@@ -62,8 +62,8 @@ func (d *drawing) draw(p *picture) {
 	if d.m.histogram {
 		xName, yName = yName, "number of n"
 	}
-	p.string(xName, (left+right)/2, bottom-36, 12, draw.XCenter, p.text, 0)
-	p.string(yName, 16, (bottom+top)/2, 12, draw.XCenter, p.text, math.Pi/2)
+	p.string(x.name(xName), (left+right)/2, bottom-36, 12, draw.XCenter, p.text, 0)
+	p.string(y.name(yName), 16, (bottom+top)/2, 12, draw.XCenter, p.text, math.Pi/2)
 	for i, line := range d.footer() {
 		p.string(line, left, float64(34-12*i), 8, draw.XLeft, p.theme.frame, 0)
 	}

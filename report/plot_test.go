@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image"
 	"image/png"
 	"io"
@@ -85,43 +86,6 @@ func TestColumns(t *testing.T) {
 			if n > hi {
 				break
 			}
-		}
-	})
-}
-
-func TestTicks(t *testing.T) {
-	labels := func(ticks []tick) (out []string) {
-		for _, k := range ticks {
-			if k.label != "" {
-				out = append(out, k.label)
-			}
-		}
-		return out
-	}
-	for _, c := range []struct {
-		lo, hi float64
-		log    bool
-		want   string
-	}{
-		{0, 20_600, false, "0 5000 10000 15000 20000"},
-		{-0.22, 0.52, false, "−0.2 −0.1 0 0.1 0.2 0.3 0.4 0.5"},
-		{1, 1e7, false, "2·10⁶ 4·10⁶ 6·10⁶ 8·10⁶ 10⁷"},
-		{0, 1, false, "0 0.2 0.4 0.6 0.8 1"},
-		{-3e-7, 3e-7, false, "−3·10⁻⁷ −2·10⁻⁷ −10⁻⁷ 0 10⁻⁷ 2·10⁻⁷ 3·10⁻⁷"},
-		{0, 4, true, "1 10 10² 10³ 10⁴"},
-		{-2, 18, true, "10⁻² 1 10² 10⁴ 10⁶ 10⁸ 10¹⁰ 10¹² 10¹⁴ 10¹⁶ 10¹⁸"},
-		{2.2, 3.1, true, "200 300 400 500 600 700 800 900 10³"},
-	} {
-		if got := strings.Join(labels(axisTicks(c.lo, c.hi, c.log)), " "); got != c.want {
-			t.Errorf("%g to %g: %s, want %s", c.lo, c.hi, got, c.want)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		lo := rapid.Float64Range(-1e12, 1e12).Draw(t, "lo")
-		hi := lo + rapid.Float64Range(1, 1e12).Draw(t, "len")
-		ticks := axisTicks(lo, hi, false)
-		if k := len(labels(ticks)); k < 3 || k > 9 || len(ticks) > 60 {
-			t.Fatalf("%d labels, %d ticks", k, len(ticks))
 		}
 	})
 }
@@ -295,7 +259,7 @@ func TestPlotLogX(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := 3; k <= 9; k++ {
-		if !strings.Contains(text, power(k)) {
+		if !strings.Contains(text, fmt.Sprintf("\n10\n%d\n", k)) { // the exponent is a text of its own
 			t.Errorf("no tick %s in %q", power(k), text)
 		}
 	}

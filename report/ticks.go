@@ -13,11 +13,26 @@ type tick struct {
 	label string
 }
 
+// narrow is the number of decades below which a logarithmic axis has even ticks.
+const narrow = 0.7
+
 // axisTicks returns the ticks of an axis from lo to hi. A logarithmic one is in
-// powers of ten.
+// powers of ten. Labels leave out the axis' base.
 func axisTicks(lo, hi float64, log bool) (out []tick) {
+	base := axisBase(lo, hi, log)
 	if !log {
-		return linearTicks(lo, hi)
+		out = linearTicks(lo-base, hi-base)
+		for i := range out {
+			out[i].at += base
+		}
+		return out
+	}
+	if hi-lo < narrow {
+		for _, t := range linearTicks(math.Pow(10, lo)-base, math.Pow(10, hi)-base) {
+			t.at = math.Log10(t.at + base)
+			out = append(out, t)
+		}
+		return out
 	}
 	// Every decade has a tick, so many a label that they do not touch; fine
 	// ticks at 2 … 9 as long as decades are few.
@@ -37,13 +52,33 @@ func axisTicks(lo, hi float64, log bool) (out []tick) {
 				continue
 			}
 			k := tick{at: at}
-			if hi-lo < 1.5 { // hardly more than a decade: name them all
+			// As many names as there is room for.
+			if hi-lo <= 1 || hi-lo < 3 && (m == 2 || m == 5) || hi-lo < 2 && m == 3 {
 				k.label = number(m * math.Pow(10, d))
 			}
 			out = append(out, k)
 		}
 	}
 	return out
+}
+
+// axisBase returns what the labels of an axis leave out, 0 in general: where it
+// spans a ten thousandth of its numbers or less, their common leading digits, so
+// that labels stay short and differ.
+func axisBase(lo, hi float64, log bool) float64 {
+	if log {
+		if hi-lo >= narrow {
+			return 0
+		}
+		lo, hi = math.Pow(10, lo), math.Pow(10, hi)
+	}
+	if math.Max(math.Abs(lo), math.Abs(hi)) < 1e4*(hi-lo) {
+		return 0
+	}
+	unit := math.Pow(10, math.Ceil(math.Log10(hi-lo)))
+	// Fifteen digits, for the rounding of a unit below 1 would show.
+	base, _ := strconv.ParseFloat(strconv.FormatFloat(math.Floor(lo/unit)*unit, 'e', 14, 64), 64) // its own text
+	return base
 }
 
 // linearTicks returns labelled ticks at multiples of 1, 2 or 5 times a power of
@@ -111,6 +146,24 @@ func power(k int) string {
 		return "10⁻" + superscript(-k)
 	}
 	return "10" + superscript(k)
+}
+
+// lowered splits raised digits off the end of a label and writes them as plain
+// ones.
+func lowered(label string) (plain, exponent string) {
+	const raised = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+	plain = strings.TrimRight(label, raised)
+	exponent = strings.Map(func(r rune) rune {
+		k := 0
+		for _, c := range raised {
+			if c == r {
+				break
+			}
+			k++
+		}
+		return []rune("−0123456789")[k]
+	}, label[len(plain):])
+	return plain, exponent
 }
 
 func minus(s string) string { return strings.Replace(s, "-", "−", 1) }
