@@ -220,8 +220,7 @@ func (s *scene) supervisor(env []string, args ...string) (deaths func() int, sto
 // else is there, and the cell comes when it is tried by a worker that can.
 func TestKillerCell(t *testing.T) {
 	t.Parallel()
-	// Processes of this machine need not fall silent to be known as dead.
-	s := newScene(t, 1, 10*time.Millisecond)
+	s := newScene(t, 5, 10*time.Millisecond)
 	s.env = append(s.env[:3:3], "NSWEEP_TEST_TASK_CELLS=8")
 	s.start(s.direct(), "scheduler")
 	deaths, stop := s.supervisor(s.direct("NSWEEP_TOY_KILL_AT=2222"), "worker", "--concurrency", "4")

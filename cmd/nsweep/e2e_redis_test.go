@@ -23,7 +23,7 @@ func on(s *redistest.Server, more ...string) []string {
 func TestSeparateProcesses(t *testing.T) {
 	t.Parallel()
 	alone, dir := t.TempDir(), t.TempDir()
-	call(t, alone, nil, codeDone, "run", "--set", "sweeps.hopping.n.to=1500")
+	call(t, alone, nil, codeDone, "run", "--set", "sweeps.hopping.n.to=3000")
 	want := digests(result(t, alone, nil, "euler"))
 
 	srv := redistest.Start(t)
@@ -31,7 +31,7 @@ func TestSeparateProcesses(t *testing.T) {
 	cli(t, dir, env, "scheduler")
 	killed := cli(t, dir, env, "worker", "--concurrency", "1")
 	cli(t, dir, env, "worker", "--concurrency", "1")
-	wait := cli(t, dir, env, "submit", "--set", "sweeps.hopping.n.to=1500", "--set", "sweeps.hopping.algorithm=table", "--wait")
+	wait := cli(t, dir, env, "submit", "--set", "sweeps.hopping.n.to=3000", "--set", "sweeps.hopping.algorithm=table", "--wait")
 	until(t, "the first values", func() bool {
 		q := cli(t, dir, env, "get", "euler", "hopping", "1")
 		return q.wait() == codeDone
