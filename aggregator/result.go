@@ -99,7 +99,8 @@ type SweepResult struct {
 	Text string `json:"text,omitempty"`
 	Tree string `json:"tree,omitempty"`
 
-	// ElapsedMs is how long the sweep took, if known: set by the caller.
+	// ElapsedMs is the time that workers spent on the sweep, all tasks added up,
+	// if known: set by the caller.
 	ElapsedMs int64 `json:"elapsed_ms,omitempty"`
 }
 
@@ -169,7 +170,8 @@ type Result struct {
 	// Complete says that every n of every sweep is folded exactly once.
 	Complete bool          `json:"complete"`
 	Sweeps   []SweepResult `json:"sweeps"`
-	// ElapsedMs is how long the run took, if known: set by the caller.
+	// ElapsedMs is the time from the run's start to its end, pauses included, if
+	// known: set by the caller.
 	ElapsedMs int64 `json:"elapsed_ms,omitempty"`
 }
 

@@ -18,6 +18,8 @@ type checker struct {
 	run    jobs.Run
 	folds  map[string]*aggregator.Fold
 	gone   func() // called by Close, if set
+	// spent returns the time that workers spent on each sweep, if set.
+	spent func(context.Context, jobs.RunID) map[string]time.Duration
 
 	mu      sync.Mutex
 	results map[string]aggregator.SweepResult
@@ -118,6 +120,9 @@ func (c *checker) Finish(ctx context.Context, ledgers map[string]*jobs.Ledger) (
 	r := c.partial()
 	r.Complete = true
 	r.ElapsedMs = time.Now().UnixMilli() - c.run.CreatedMs
+	if c.spent != nil {
+		timeSweeps(&r, c.spent(ctx, c.run.ID))
+	}
 	return r.Encode(), nil
 }
 

@@ -123,6 +123,7 @@ func (a *app) newService(st *opened, owner string, model *scheduler.Model, have 
 		Store: st.Store, Queue: jobs.NewTransport(client, inspector), Model: model,
 		NewChecker: func(run jobs.Run) scheduler.Checker {
 			c := newChecker(st.Store, run)
+			c.spent = st.spent
 			have.add(c)
 			return c
 		},

@@ -101,6 +101,33 @@ func provenanceOf(ctx context.Context, st *opened, id jobs.RunID, most int) (pro
 	return p, err
 }
 
+// spent returns the time that workers have spent on what is stored of each
+// sweep, all tasks added up; second computations are not counted. It decides
+// nothing: when the notes cannot be read, the times are not known.
+func (st *opened) spent(ctx context.Context, id jobs.RunID) map[string]time.Duration {
+	m := map[string]time.Duration{}
+	err := st.Provenance(ctx, id, func(sweep string, o jobs.Origin) error {
+		if !o.Second {
+			m[sweep] += o.Took
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// timeSweeps enters the times into a result, in milliseconds, at least one.
+func timeSweeps(r *aggregator.Result, spent map[string]time.Duration) {
+	for i := range r.Sweeps {
+		s := &r.Sweeps[i]
+		if took, known := spent[s.Name]; known {
+			s.ElapsedMs = max(1, took.Milliseconds())
+		}
+	}
+}
+
 // reported is the JSON of report: the result, and where it comes from.
 type reported struct {
 	aggregator.Result

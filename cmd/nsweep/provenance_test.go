@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/internal/redistest"
 	"github.com/nsweep/nsweep/jobs"
 )
@@ -60,6 +62,18 @@ func TestProvenance(t *testing.T) {
 	}
 	if q := provenanceIn(t, dir, nil, "status", "toy", "--tasks", "--json"); fmt.Sprint(q) != fmt.Sprint(p) {
 		t.Errorf("status says %+v, report %+v", q, p)
+	}
+	// The time of a sweep is that of its tasks.
+	var took int64
+	for _, x := range p.Tasks {
+		took += x.TookMs
+	}
+	r := callJSON[aggregator.Result](t, dir, nil, codeDone, "report", "toy", "--json")
+	if r.Sweeps[0].ElapsedMs != max(1, took) {
+		t.Errorf("the sweep took %d ms, its tasks %d ms", r.Sweeps[0].ElapsedMs, took)
+	}
+	if text, _ := call(t, dir, nil, codeDone, "report", "toy"); !regexp.MustCompile(`(?m)^sweep .* time$`).MatchString(text) {
+		t.Errorf("no time in:\n%s", text)
 	}
 	// The page of a cell tells the same.
 	page := cli(t, dir, nil, "serve", "--listen", "127.0.0.1:0")

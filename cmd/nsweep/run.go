@@ -340,5 +340,6 @@ func (a *app) prove(ctx context.Context, st *opened, run jobs.Run) (aggregator.R
 	if errors.As(err, &gap) || errors.As(err, &miss) || errors.As(err, &rot) || errors.As(err, &lack) {
 		err = nil
 	}
+	timeSweeps(&r, st.spent(ctx, run.ID))
 	return r, err
 }
