@@ -13,6 +13,8 @@ import (
 // Error is one thing that is wrong with an experiment. Its text is one line:
 //
 //	FILE:LINE: KEY: what is wrong; what would be right
+//
+// A key that stands in "--set PATH" already is not said again.
 type Error struct {
 	// File is the experiment's file as the user named it, or where else the
 	// value came from: a variable (NSWEEP_REDIS_URL), a flag (--redis) or
@@ -37,7 +39,7 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(": ")
 	}
-	if e.Key != "" {
+	if e.Key != "" && e.File != "--set "+e.Key {
 		b.WriteString(e.Key)
 		b.WriteString(": ")
 	}

@@ -100,7 +100,7 @@ func TestSetRefuses(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
 		{"sweeps.hop.n.to", "--set sweeps.hop.n.to: is not of the form PATH=VALUE; want for example --set sweeps.hopping.n.to=5000"},
 		{"=5", `--set "": is not of the form PATH=VALUE; want for example --set sweeps.hopping.n.to=5000`},
-		{"sweeps.hop.n.to=", "--set sweeps.hop.n.to: sweeps.hop.n.to: is set to nothing; want a value, or null to take it out"},
+		{"sweeps.hop.n.to=", "--set sweeps.hop.n.to: is set to nothing; want a value, or null to take it out"},
 		{"sweeps.hip.n.to=5", "--set sweeps.hip.n.to: there is no sweep hip; want hop or bez"},
 		{"sweeps.hop.n.too=5", "--set sweeps.hop.n.too: too is not a known key; did you mean to?"},
 		{"sweep.hop.n.to=5", "--set sweep.hop.n.to: sweep is not a known key; did you mean sweeps?"},
@@ -111,18 +111,18 @@ func TestSetRefuses(t *testing.T) {
 		{"sweeps[x].n.to=5", "--set sweeps[x].n.to: [x].n.to is not an index of a list; want [0], [1] and so on"},
 		{"sweeps.hop.checkpoints.0.n=5", "--set sweeps.hop.checkpoints.0.n: 0.n is not an index of a list; want [0], [1] and so on"},
 		{"sweeps.bez.checkpoints[0].n=5", "--set sweeps.bez.checkpoints[0].n: the list has 0 items and none numbered 0; want an index from 0, or the whole list anew"},
-		{"sweeps.hop.n.to=1.5", "--set sweeps.hop.n.to: sweeps.hop.n.to: 1.5 is not a whole number; " + intForms},
-		{"sweeps.hop.n.to=[5]", "--set sweeps.hop.n.to: sweeps.hop.n.to: [5] is not an integer; " + intForms},
+		{"sweeps.hop.n.to=1.5", "--set sweeps.hop.n.to: 1.5 is not a whole number; " + intForms},
+		{"sweeps.hop.n.to=[5]", "--set sweeps.hop.n.to: [5] is not an integer; " + intForms},
 		{"sweeps.hop.n.to=10", "f.yaml:11: sweeps.hop.checkpoints[0].n: 20 is not an n of the sweep; want one of its n (1…10), or no such checkpoint\n" +
 			"f.yaml:12: sweeps.hop.checkpoints[1].n: 20 is not an n of the sweep; want one of its n (1…10), or no such checkpoint"},
-		{"sweeps.bez.n.values=4", "--set sweeps.bez.n.values: sweeps.bez.n.values: is 4; want [4, 20]"},
+		{"sweeps.bez.n.values=4", "--set sweeps.bez.n.values: is 4; want [4, 20]"},
 		{"sweeps.bez.n.values=[4, x]", "--set sweeps.bez.n.values: sweeps.bez.n.values[1]: x is not an integer; " + intForms},
-		{"sweeps.bez.n.values=[4", "--set sweeps.bez.n.values: sweeps.bez.n.values: is not valid YAML: did not find expected ',' or ']'"},
+		{"sweeps.bez.n.values=[4", "--set sweeps.bez.n.values: is not valid YAML: did not find expected ',' or ']'"},
 		{"sweeps.bez.n={points: [4]}", "--set sweeps.bez.n: sweeps.bez.n.points: is not a known key; want one of from, to, step, values, decades"},
-		{"sweeps.bez.n=&a {to: 4}", "--set sweeps.bez.n: sweeps.bez.n: carries an anchor (&a); want plain values; anchors and aliases are not supported"},
+		{"sweeps.bez.n=&a {to: 4}", "--set sweeps.bez.n: carries an anchor (&a); want plain values; anchors and aliases are not supported"},
 		{"sweeps.hop.name=bez", "f.yaml:13: sweeps[1].name: bez is also the name of sweeps[0]; want a name for each sweep"},
-		{"sweeps=[]", "--set sweeps: sweeps: is an empty list; want at least one sweep"},
-		{"redis.url=redis://:s3cret@h:0", "--set redis.url: redis.url: redis://:***@h:0 has a port that is not 1 to 65535; " + urlForms},
+		{"sweeps=[]", "--set sweeps: is an empty list; want at least one sweep"},
+		{"redis.url=redis://:s3cret@h:0", "--set redis.url: redis://:***@h:0 has a port that is not 1 to 65535; " + urlForms},
 		{"redis://:s3cret@h", "--set redis://:***@h: is not of the form PATH=VALUE; want for example --set sweeps.hopping.n.to=5000"},
 	} {
 		_, err := loadSets(sound, c.set)
@@ -133,7 +133,7 @@ func TestSetRefuses(t *testing.T) {
 		}
 	}
 	_, err := Load(Source{File: "f.yaml", Data: []byte(sound), Sets: []string{"data_dir=x"}, Flags: map[string]string{"data_dir": "y"}})
-	if want := "--set data_dir: data_dir: is also given by --data-dir; want one of them"; err == nil || err.Error() != want {
+	if want := "--set data_dir: is also given by --data-dir; want one of them"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -17,7 +17,8 @@ type Option struct {
 	Flag, Env string
 	// Default holds where nothing is given.
 	Default string
-	// Doc says in a few words what it is.
+	// Doc says in a few words what it is. The word in backquotes stands for the
+	// value.
 	Doc string
 	// Lasting marks what concerns only processes that work until they are
 	// stopped or done: run, scheduler and worker.
@@ -51,18 +52,18 @@ const (
 func Options() []Option { return slices.Clone(options) }
 
 var options = []Option{
-	{keyURL, "redis", "NSWEEP_REDIS_URL", "embedded", "store: embedded, redis://, rediss://, redis-socket:// or redis-sentinel://", false},
-	{keyUsername, "redis-username", "NSWEEP_REDIS_USERNAME", "", "ACL user of the store", false},
-	{keyPasswordFile, "redis-password-file", "NSWEEP_REDIS_PASSWORD_FILE", "", "file whose first line is the store's password", false},
-	{keySentinelUsername, "redis-sentinel-username", "NSWEEP_REDIS_SENTINEL_USERNAME", "", "ACL user of the sentinels", false},
-	{keySentinelFile, "redis-sentinel-password-file", "NSWEEP_REDIS_SENTINEL_PASSWORD_FILE", "", "file whose first line is the sentinels' password", false},
-	{keyCA, "redis-ca-file", "NSWEEP_REDIS_CA_FILE", "", "PEM file of the authorities to trust for TLS", false},
-	{keyCert, "redis-cert-file", "NSWEEP_REDIS_CERT_FILE", "", "PEM file of the client's certificate", false},
-	{keyKey, "redis-key-file", "NSWEEP_REDIS_KEY_FILE", "", "PEM file of the client's key", false},
-	{keyDataDir, "data-dir", "NSWEEP_DATA_DIR", ".nsweep", "folder of the embedded store", false},
-	{keyConcurrency, "concurrency", "NSWEEP_WORKERS_CONCURRENCY", "0", "tasks at a time in this process, 0 for one for each core", false},
-	{keyMetricsListen, "metrics-listen", "NSWEEP_METRICS_LISTEN", "", "address of /metrics, /healthz and /readyz, such as 127.0.0.1:8392", true},
-	{keyMetricsToken, "metrics-token-file", "NSWEEP_METRICS_TOKEN_FILE", "", "file whose first line is the token that /metrics asks for", true},
+	{keyURL, "redis", "NSWEEP_REDIS_URL", "embedded", "`store`: embedded, redis://, rediss://, redis-socket:// or redis-sentinel://", false},
+	{keyUsername, "redis-username", "NSWEEP_REDIS_USERNAME", "", "ACL `user` of the store", false},
+	{keyPasswordFile, "redis-password-file", "NSWEEP_REDIS_PASSWORD_FILE", "", "`file` whose first line is the store's password", false},
+	{keySentinelUsername, "redis-sentinel-username", "NSWEEP_REDIS_SENTINEL_USERNAME", "", "ACL `user` of the sentinels", false},
+	{keySentinelFile, "redis-sentinel-password-file", "NSWEEP_REDIS_SENTINEL_PASSWORD_FILE", "", "`file` whose first line is the sentinels' password", false},
+	{keyCA, "redis-ca-file", "NSWEEP_REDIS_CA_FILE", "", "PEM `file` of the authorities to trust for TLS", false},
+	{keyCert, "redis-cert-file", "NSWEEP_REDIS_CERT_FILE", "", "PEM `file` of the client's certificate", false},
+	{keyKey, "redis-key-file", "NSWEEP_REDIS_KEY_FILE", "", "PEM `file` of the client's key", false},
+	{keyDataDir, "data-dir", "NSWEEP_DATA_DIR", ".nsweep", "`folder` of the embedded store", false},
+	{keyConcurrency, "concurrency", "NSWEEP_WORKERS_CONCURRENCY", "0", "`number` of tasks at a time in this process, 0 for one for each core", false},
+	{keyMetricsListen, "metrics-listen", "NSWEEP_METRICS_LISTEN", "", "`address` of /metrics, /healthz and /readyz, such as 127.0.0.1:8392", true},
+	{keyMetricsToken, "metrics-token-file", "NSWEEP_METRICS_TOKEN_FILE", "", "`file` whose first line is the token that /metrics asks for", true},
 }
 
 // The layers that a setting can come from; a higher one wins.

@@ -74,7 +74,7 @@ fills it. The values of both are compared on the way.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&full, "full", false, "the long works too, about a minute more")
-	f.DurationVar(&atLeast, "time", time.Second, "shortest time of a measurement")
+	f.DurationVar(&atLeast, "time", time.Second, "shortest `time` of a measurement")
 	f.BoolVar(&asJSON, "json", false, "as JSON")
 	return c
 }

@@ -44,8 +44,8 @@ number (1000000, 1_000_000, 1e6 or 10^6) or a range such as 1..1000.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.compute(cmd.Context(), args[0], args[1:], o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.algorithm, "algorithm", "", "how to compute (default: the engine's choice)")
-	f.StringArrayVar(&o.params, "param", nil, "parameter of the engine, NAME=INTEGER (may be repeated)")
+	f.StringVar(&o.algorithm, "algorithm", "", "`name` of the way to compute (default: the engine's choice)")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of the engine, `NAME=INTEGER` (may be repeated)")
 	f.BoolVar(&o.json, "json", false, "one JSON object a line; numbers above 2^53 as strings")
 	f.BoolVar(&o.detail, "detail", false, "facts about the computation of each n")
 	f.BoolVar(&o.summary, "summary", false, "only count, first, last, least, greatest and sum")
@@ -190,12 +190,22 @@ func (p *valuePrinter) print(piece engine.Piece) error {
 // jsonInt writes an integer so that no JSON reader loses a digit: as a number
 // up to 2^53, as a string beyond.
 func jsonInt(v engine.Int128) string {
-	const exact = 1 << 53
-	if n, ok := v.Int64(); ok && n <= exact && n >= -exact {
+	if n, ok := v.Int64(); ok && n <= exactJSON && n >= -exactJSON {
 		return v.String()
 	}
 	return `"` + v.String() + `"`
 }
+
+// jsonBig does the same for an integer of any size.
+func jsonBig(v *big.Int) string {
+	if v.IsInt64() {
+		return jsonInt(engine.Int128From(v.Int64()))
+	}
+	return `"` + v.String() + `"`
+}
+
+// exactJSON bounds the integers that every JSON reader keeps: 2^53.
+const exactJSON = 1 << 53
 
 // detail prints the facts about every n of the work.
 func (a *app) detail(ctx context.Context, eng engine.Engine, w engine.Work, out io.Writer, asJSON bool) error {
@@ -211,15 +221,11 @@ func (a *app) detail(ctx context.Context, eng engine.Engine, w engine.Work, out 
 			return err
 		}
 		if asJSON {
-			m := map[string]any{"n": json.RawMessage(jsonInt(engine.Int128From(n))), "value": json.RawMessage(jsonInt(v))}
-			for _, f := range facts {
-				m[f.Name] = f.Value
-			}
-			b, err := json.Marshal(m)
+			line, err := detailJSON(n, v, facts)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%s\n", b)
+			fmt.Fprintf(out, "%s\n", line)
 			continue
 		}
 		fmt.Fprintf(out, "%d %s", n, v)
@@ -231,34 +237,62 @@ func (a *app) detail(ctx context.Context, eng engine.Engine, w engine.Work, out 
 	return nil
 }
 
+// detailJSON writes a value and its facts, in their order, as a JSON object.
+// Facts that are integers are written like all integers.
+func detailJSON(n int64, v engine.Int128, facts []engine.Fact) ([]byte, error) {
+	b := fmt.Appendf(nil, `{"n":%s,"value":%s,"detail":{`, jsonInt(engine.Int128From(n)), jsonInt(v))
+	for i, f := range facts {
+		name, err := json.Marshal(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		if k, err := config.ParseInt(f.Value); err == nil && k.String() == f.Value {
+			value = []byte(jsonBig(k))
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, "}}"...), nil
+}
+
+// valueAt is a value with its n.
+type valueAt struct {
+	n int64
+	v engine.Int128
+}
+
 // summary folds values into a few numbers.
 type summary struct {
-	count             int64
-	first, last       [2]string
-	least, greatest   engine.Int128
-	leastN, greatestN int64
-	total             big.Int
-	chunk             engine.Int128
-	pending           int
+	count                        int64
+	first, last, least, greatest valueAt
+	total                        big.Int
+	chunk                        engine.Int128
+	pending                      int
 }
 
 func (s *summary) add(p engine.Piece) error {
 	for i := range p.Len() {
 		n, v := p.Lo+int64(i), p.At(i)
 		if s.count == 0 {
-			s.first = [2]string{fmt.Sprint(n), v.String()}
+			s.first = valueAt{n, v}
 		}
-		if s.count == 0 || v.Cmp(s.least) < 0 {
-			s.least, s.leastN = v, n
+		if s.count == 0 || v.Cmp(s.least.v) < 0 {
+			s.least = valueAt{n, v}
 		}
-		if s.count == 0 || v.Cmp(s.greatest) > 0 {
-			s.greatest, s.greatestN = v, n
+		if s.count == 0 || v.Cmp(s.greatest.v) > 0 {
+			s.greatest = valueAt{n, v}
 		}
 		s.count++
 		s.add1(v)
 	}
 	if k := p.Len(); k > 0 {
-		s.last = [2]string{fmt.Sprint(p.Lo + int64(k) - 1), p.At(k - 1).String()}
+		s.last = valueAt{p.Lo + int64(k) - 1, p.At(k - 1)}
 	}
 	return nil
 }
@@ -283,11 +317,21 @@ func (s *summary) flush() {
 
 func (s *summary) print(out io.Writer, f string, asJSON bool) {
 	s.flush()
+	rows := []struct {
+		name string
+		at   valueAt
+	}{{"first", s.first}, {"last", s.last}, {"least", s.least}, {"greatest", s.greatest}}
 	if asJSON {
-		fmt.Fprintf(out, `{"count":%d,"first":{"n":"%s","value":"%s"},"last":{"n":"%s","value":"%s"},"least":{"n":"%d","value":"%s"},"greatest":{"n":"%d","value":"%s"},"sum":"%s"}`+"\n",
-			s.count, s.first[0], s.first[1], s.last[0], s.last[1], s.leastN, s.least, s.greatestN, s.greatest, s.total.String())
+		fmt.Fprintf(out, `{"count":%d`, s.count)
+		for _, r := range rows {
+			fmt.Fprintf(out, `,"%s":{"n":%s,"value":%s}`, r.name, jsonInt(engine.Int128From(r.at.n)), jsonInt(r.at.v))
+		}
+		fmt.Fprintf(out, `,"sum":%s}`+"\n", jsonBig(&s.total))
 		return
 	}
-	fmt.Fprintf(out, "count    %d\nfirst    %s(%s) = %s\nlast     %s(%s) = %s\nleast    %s(%d) = %s\ngreatest %s(%d) = %s\nsum      %s\n",
-		s.count, f, s.first[0], s.first[1], f, s.last[0], s.last[1], f, s.leastN, s.least, f, s.greatestN, s.greatest, s.total.String())
+	fmt.Fprintf(out, "count    %d\n", s.count)
+	for _, r := range rows {
+		fmt.Fprintf(out, "%-8s %s(%d) = %s\n", r.name, f, r.at.n, r.at.v)
+	}
+	fmt.Fprintf(out, "sum      %s\n", s.total.String())
 }

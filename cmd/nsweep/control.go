@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,7 @@ func (a *app) controlCmd(k control) *cobra.Command {
 				err := st.SetState(ctx, run.ID, k.from, k.to, "")
 				var wrong *jobs.StateError
 				if errors.As(err, &wrong) {
-					return usagef("run %s is %s and cannot be made %s", run.ID.Name, wrong.State, k.to)
+					return usagef("run %s is %s; nsweep %s is for runs that are %s", run.ID.Name, wrong.State, k.use, stateList(k.from))
 				}
 				if err == nil {
 					fmt.Fprintf(a.err, k.done+"\n", run.ID.Name)
@@ -42,6 +43,19 @@ func (a *app) controlCmd(k control) *cobra.Command {
 			})
 		},
 	}
+}
+
+// stateList writes "paused", or "running, paused or halted".
+func stateList(states []jobs.State) string {
+	texts := make([]string, len(states))
+	for i, s := range states {
+		texts[i] = string(s)
+	}
+	last := len(texts) - 1
+	if last == 0 {
+		return texts[0]
+	}
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }
 
 // withRun opens the store, reads the run and calls f.

@@ -84,7 +84,7 @@ Tasks that have not ended --drain-timeout after the signal are left behind.
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveWorker(cmd.Context(), engines, l) },
 	}
-	c.Flags().StringSliceVar(&engines, "engine", nil, "take only tasks of these engines (default all)")
+	c.Flags().StringSliceVar(&engines, "engine", nil, "take only tasks of these `engines` (default all)")
 	l.register(c)
 	return c
 }
@@ -122,7 +122,7 @@ func (a *app) work(ctx context.Context, s config.Settings, engines []string, dra
 	}
 	me := self(slots(s.Workers))
 	if me.Queues, err = a.queues(engines); err != nil {
-		return coded(codeUsage, err)
+		return usagef("--engine: %w", err)
 	}
 	if err := a.selfTest(ctx, engines); err != nil {
 		return err

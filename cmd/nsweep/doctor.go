@@ -85,7 +85,7 @@ Exit code 5 when anything is unfit or the store is out of reach.`,
 			return a.doctor(cmd.Context(), first(args), sets, asJSON)
 		},
 	}
-	c.Flags().StringArrayVar(&sets, "set", nil, "change the experiment, PATH=VALUE (may be repeated)")
+	c.Flags().StringArrayVar(&sets, "set", nil, "change the experiment, `PATH=VALUE` (may be repeated)")
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	return c
 }

@@ -69,21 +69,24 @@ func judgeMemory(f store.Fitness, d demand, name string) diagnosis {
 	out := diagnosis{Check: "memory", Verdict: store.Fit, Figures: map[string]float64{
 		"used_bytes": float64(f.UsedMemory), "limit_bytes": float64(limit), "free_bytes": float64(free),
 		"run_bytes": float64(d.plan), "others_bytes": float64(d.others)}}
-	wants := "runs under way take " + bytesText(d.others) + " more"
+	wants := ""
+	if d.others > 0 {
+		wants = ", runs under way take " + bytesText(d.others) + " more"
+	}
 	if name != "" {
-		wants = "run " + name + " takes " + bytesText(d.plan) + " more"
+		wants = ", run " + name + " takes " + bytesText(d.plan) + " more"
 		if d.others > 0 {
 			wants += " and other runs under way " + bytesText(d.others)
 		}
 	}
-	out.Text = fmt.Sprintf("%s of %s (%s) are free, %s", bytesText(free), bytesText(limit), what, wants)
+	out.Text = fmt.Sprintf("%s of %s (%s) are free%s", bytesText(free), bytesText(limit), what, wants)
 	must := d.plan // what is asked about; the others were let in before
 	if name == "" {
 		must = d.others
 	}
 	switch {
 	case limit == 0:
-		out.Text = "Redis does not say how much it has; " + wants
+		out.Text = "Redis does not say how much it has" + wants
 	case must > free && f.MaxMemory > 0:
 		out.Verdict = store.Unfit
 		out.Text += ": raise maxmemory, shorten the range, or keep sums instead of values"
@@ -181,8 +184,11 @@ func judgeDisk(dir string, need int64) diagnosis {
 	if err != nil {
 		return diagnosis{Check: "disk", Verdict: store.Warning, Text: fmt.Sprintf("free space cannot be told: %v", err)}
 	}
-	out := diagnosis{Check: "disk", Verdict: store.Fit, Text: fmt.Sprintf("%s are free, the values take about %s more, in memory as well", bytesText(free), bytesText(need)),
+	out := diagnosis{Check: "disk", Verdict: store.Fit, Text: bytesText(free) + " are free",
 		Figures: map[string]float64{"free_bytes": float64(free), "run_bytes": float64(need)}}
+	if need > 0 {
+		out.Text += ", the values take about " + bytesText(need) + " more, in memory as well"
+	}
 	switch {
 	case need > free:
 		out.Verdict = store.Unfit

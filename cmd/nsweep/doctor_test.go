@@ -49,7 +49,7 @@ func TestJudgeMemory(t *testing.T) {
 		want store.Verdict
 		text string
 	}{
-		{limited, demand{}, "", store.Fit, "3.0 GiB of 4.0 GiB (maxmemory) are free, runs under way take 0 B more"},
+		{limited, demand{}, "", store.Fit, "3.0 GiB of 4.0 GiB (maxmemory) are free"},
 		{limited, demand{plan: 2 * gib}, "x", store.Fit, "run x takes 2.0 GiB more"},
 		{limited, demand{plan: 3*gib - 1}, "x", store.Warning, "little is left"},
 		{limited, demand{plan: 3*gib + 1}, "x", store.Unfit, "raise maxmemory"},

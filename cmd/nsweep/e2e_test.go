@@ -347,6 +347,11 @@ func TestCompute(t *testing.T) {
 		{[]string{"compute", "bezout", "1e9", "--json"}, `{"n":1000000000,"value":"` + bezout1e9 + `"}` + "\n"},
 		{[]string{"compute", "hopping", "1..20", "--summary"}, "count    20\nfirst    M(1) = 0\nlast     M(20) = 4\nleast    M(1) = 0\ngreatest M(15) = 15\nsum      98\n"},
 		{[]string{"compute", "hopping", "20", "--algorithm", "labels"}, "20 4\n"},
+		{[]string{"compute", "hopping", "1..20", "--summary", "--json"},
+			`{"count":20,"first":{"n":1,"value":0},"last":{"n":20,"value":4},"least":{"n":1,"value":0},"greatest":{"n":15,"value":15},"sum":98}` + "\n"},
+		{[]string{"compute", "bezout", "1e9", "4", "--summary", "--json"}, `{"count":2,"first":{"n":1000000000,"value":"` + bezout1e9 +
+			`"},"last":{"n":4,"value":5},"least":{"n":4,"value":5},"greatest":{"n":1000000000,"value":"` + bezout1e9 + `"},"sum":"202642367520564150"}` + "\n"},
+		{[]string{"compute", "hopping", "20", "--algorithm", "table", "--detail", "--json"}, `{"n":20,"value":4,"detail":{"stopping group":8,"updates":756}}` + "\n"},
 	} {
 		if got, _ := call(t, dir, nil, codeDone, c.args...); got != c.want {
 			t.Errorf("nsweep %v gives %q, want %q", c.args, got, c.want)

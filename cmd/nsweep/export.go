@@ -52,12 +52,12 @@ provenance and SHA256SUMS instead of one file.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.format, "format", "", "bfile, csv, jsonl or parquet (default by the name of the file, else csv)")
-	f.StringVarP(&o.out, "output", "o", "", "the file, or - for standard output (default -, for a b-file its OEIS name)")
-	f.StringVar(&o.ranges, "range", "", "only these n, such as 1..500 (default all)")
-	f.StringVar(&o.anumber, "anumber", "", "A-number of the sequence, which names the b-file")
-	f.StringVar(&o.author, "author", "", "who computed the b-file, for --oeis")
-	f.StringVar(&o.bundle, "bundle", "", "write a folder with everything needed to check the values")
+	f.StringVar(&o.format, "format", "", "`format` bfile, csv, jsonl or parquet (default by the name of the file, else csv)")
+	f.StringVarP(&o.out, "output", "o", "", "the `file`, or - for standard output (default -, for a b-file its OEIS name)")
+	f.StringVar(&o.ranges, "range", "", "only these `n`, such as 1..500 (default all)")
+	f.StringVar(&o.anumber, "anumber", "", "`A-number` of the sequence, which names the b-file")
+	f.StringVar(&o.author, "author", "", "`name` of who computed the b-file, for --oeis")
+	f.StringVar(&o.bundle, "bundle", "", "write a `folder` with everything needed to check the values")
 	f.BoolVar(&o.oeis, "oeis", false, "print the LINKS and DATA lines for the OEIS")
 	f.BoolVar(&o.partial, "allow-partial", false, "accept that values are missing")
 	f.BoolVar(&o.force, "force", false, "overwrite")
@@ -259,7 +259,7 @@ func (o *exportOptions) complete() error {
 	}
 	switch {
 	case !known:
-		return usagef("--format %s: want one of %v", o.format, report.Formats)
+		return usagef("--format %s: want bfile, csv, jsonl or parquet", o.format)
 	case o.oeis && o.anumber == "":
 		return usagef("--oeis needs --anumber, such as A000788")
 	case o.out == "" && o.format == string(report.BFile) && o.anumber != "":

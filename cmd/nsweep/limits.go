@@ -27,9 +27,9 @@ type limits struct {
 func (l *limits) register(c *cobra.Command) {
 	l.curfew.register(c)
 	f := c.Flags()
-	f.IntVar(&l.nice, "nice", 0, "scheduling priority of this process, -20 (first) to 19 (last)")
+	f.IntVar(&l.nice, "nice", 0, "scheduling `priority` of this process, -20 (first) to 19 (last)")
 	f.StringVar(&l.memory, "max-memory", "", "keep within a `size` such as 2GiB, and stop in good order when that fails")
-	f.DurationVar(&l.drain, "drain-timeout", 30*time.Second, "how long running tasks may take to end after the signal to stop")
+	f.DurationVar(&l.drain, "drain-timeout", 30*time.Second, "`time` such as 30s that running tasks may take to end after the signal to stop")
 	l.niceGiven = func() bool { return f.Changed("nice") }
 }
 

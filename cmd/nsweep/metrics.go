@@ -30,6 +30,9 @@ func listen(flag, addr, token, remedy string) (*listener, error) {
 	if strings.HasPrefix(addr, ":") {
 		addr = "127.0.0.1" + addr
 	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, usagef("--%s %s: want HOST:PORT, such as 127.0.0.1:8391", flag, addr)
+	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("--%s %s: %w", flag, addr, err)

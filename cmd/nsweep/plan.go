@@ -50,7 +50,7 @@ calibrated by a measurement of a quarter of a second for each engine.`,
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "change the experiment, PATH=VALUE (may be repeated)")
+	f.StringArrayVar(&o.sets, "set", nil, "change the experiment, `PATH=VALUE` (may be repeated)")
 	f.BoolVar(&asJSON, "json", false, "as JSON")
 	f.IntVar(&n, "slots", 0, "slots of all workers together (default: the cores of this machine)")
 	return c

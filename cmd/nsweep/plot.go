@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,10 +29,8 @@ type plotOptions struct {
 func (a *app) plotCmd() *cobra.Command {
 	var o plotOptions
 	var doc strings.Builder
-	kinds := []string{groupsKind}
 	for _, k := range report.PlotKinds {
 		fmt.Fprintf(&doc, "  %-10s %s\n", k.Kind, k.Doc)
-		kinds = append(kinds, string(k.Kind))
 	}
 	fmt.Fprintf(&doc, "  %-10s %s", groupsKind, "t(n), the group at which the hopping recursion stops (computed now)")
 	c := &cobra.Command{
@@ -48,12 +47,12 @@ func (a *app) plotCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&o.out, "output", "o", "", "the file, ending in .svg or .png")
-	f.StringVar(&o.kind, "kind", "value", "what to show")
-	f.StringVar(&o.ranges, "range", "", "only these n, such as 1..500 (default all)")
+	f.StringVarP(&o.out, "output", "o", "", "the `file`, ending in .svg or .png")
+	f.StringVar(&o.kind, "kind", "value", "what to show, a `kind` of the above")
+	f.StringVar(&o.ranges, "range", "", "only these `n`, such as 1..500 (default all)")
 	f.BoolVar(&o.dark, "dark", false, "light on dark")
 	f.BoolVar(&o.force, "force", false, "overwrite")
-	c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -65,8 +64,8 @@ func (a *app) plotFile(ctx context.Context, name, sweep string, o plotOptions) (
 	if err != nil {
 		return usagef("--output: %v", err)
 	}
-	if !knownKind(o.kind) {
-		return usagef("--kind %s is not known (see nsweep plot --help)", o.kind)
+	if !slices.Contains(kindNames(), o.kind) {
+		return usagef("--kind %s: want one of %s", o.kind, strings.Join(kindNames(), ", "))
 	}
 	st, run, err := a.openFor(ctx, name)
 	if err != nil {
@@ -84,13 +83,13 @@ func (a *app) plotFile(ctx context.Context, name, sweep string, o plotOptions) (
 	return err
 }
 
-func knownKind(kind string) bool {
+// kindNames returns the names of all kinds, in the order of the help.
+func kindNames() []string {
+	var names []string
 	for _, k := range report.PlotKinds {
-		if string(k.Kind) == kind {
-			return true
-		}
+		names = append(names, string(k.Kind))
 	}
-	return kind == groupsKind
+	return append(names, groupsKind)
 }
 
 // draw writes the picture of a source.

@@ -43,14 +43,17 @@ func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, er
 			return none, e.Errorf(key+"algorithm", fmt.Sprintf("engine %s has no algorithm %q", s.Engine, s.Algorithm), "want one of "+strings.Join(info.AlgorithmNames(), ", "))
 		}
 	}
-	for name := range s.Params {
+	for name, v := range s.Params {
 		if !slices.ContainsFunc(info.Params, func(p engine.Param) bool { return p.Name == name }) {
 			return none, e.Errorf(key+"params."+name, fmt.Sprintf("engine %s has no parameter %q", s.Engine, name), "want "+knownParams(info))
 		}
+		// One n that every engine can do shows what is wrong with a parameter
+		// alone.
+		if _, err := eng.Resolve(engine.Work{Params: engine.Params{name: v}, Lo: 1, Hi: 2}); err != nil {
+			return none, e.Errorf(key+"params."+name, trimEngine(err, s.Engine), "")
+		}
 	}
 	params := engine.Params(s.Params)
-	// One n that every engine can do shows what is wrong with the parameters
-	// alone.
 	if _, err := eng.Resolve(engine.Work{Params: params, Lo: 1, Hi: 2}); err != nil {
 		return none, e.Errorf(key+"params", trimEngine(err, s.Engine), "")
 	}
@@ -61,9 +64,6 @@ func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, er
 	set, err := jobs.NewSet(lo, hi, points)
 	if err != nil {
 		return none, e.Errorf(key+"n", err.Error(), "")
-	}
-	if err := fewEnough(info.Grid, set); err != nil {
-		return none, e.Errorf(key+"n", err.Error(), "want a shorter range, or single points such as {decades: {from: 0, to: 18}}")
 	}
 	var works []engine.Work
 	if set.Dense() {
@@ -80,6 +80,9 @@ func (a *app) resolveSweep(e *config.Experiment, s config.Sweep) (jobs.Sweep, er
 			return none, e.Errorf(key+"n", trimEngine(err, s.Engine), "")
 		}
 		canon = r.Params
+	}
+	if err := fewEnough(info.Grid, set); err != nil {
+		return none, e.Errorf(key+"n", err.Error(), "want a shorter range, or single points such as {decades: {from: 0, to: 18}}")
 	}
 	priority, err := jobs.ParsePriority(e.Priority)
 	if err != nil {

@@ -130,13 +130,14 @@ Built in: M(n) of the hopping game and W(n) of Bézout's game.`,
   nsweep status euler                 how a run stands, from another terminal`,
 		Version:       version(),
 		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		// As far as a slip of the finger, such as "stauts".
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		Args:                       cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return coded(codeUsage, err) })
 	f := root.PersistentFlags()
 	a.flags = map[string]*pflag.Flag{}
 	lasting := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -171,29 +172,6 @@ func (a *app) given() map[string]string {
 		}
 	}
 	return m
-}
-
-// usageErrors gives errors about a command's arguments their exit code.
-func usageErrors(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
-				return usagef("%s: %s (see %s --help)", cmd.CommandPath(), firstLine(err), cmd.CommandPath())
-			}
-			return nil
-		}
-	}
-}
-
-// exclusive refuses two flags together, as bad usage.
-func exclusive(c *cobra.Command, one, other string) {
-	run := c.RunE
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
-			return usagef("--%s and --%s exclude each other", one, other)
-		}
-		return run(cmd, args)
-	}
 }
 
 func firstLine(err error) string {

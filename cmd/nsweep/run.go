@@ -67,7 +67,7 @@ for 10 s.`,
 
 func (o *runOptions) register(c *cobra.Command) {
 	f := c.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "change the experiment, PATH=VALUE (may be repeated)")
+	f.StringArrayVar(&o.sets, "set", nil, "change the experiment, `PATH=VALUE` (may be repeated)")
 	f.BoolVar(&o.fresh, "fresh", false, "start a new epoch; the values of the old one are deleted")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON")
 }
@@ -84,7 +84,7 @@ func experimentArgs(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 // set, does not mean the default.
 func oneFile(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && args[0] == "" {
-		return errors.New("FILE is empty; want the name of a file or built-in experiment, or nothing")
+		return usagef("FILE is empty; want the name of a file or built-in experiment, or nothing")
 	}
 	return cobra.MaximumNArgs(1)(cmd, args)
 }

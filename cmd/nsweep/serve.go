@@ -29,9 +29,9 @@ const defaultListen = "127.0.0.1:8391"
 
 func (o *pageOptions) register(c *cobra.Command, listen string) {
 	f := c.Flags()
-	f.StringVar(&o.listen, "listen", listen, "address of the page; without host, 127.0.0.1")
-	f.StringVar(&o.tokenFile, "token-file", "", "file with the token that viewers must know (NSWEEP_DASHBOARD_TOKEN); needed beyond 127.0.0.1")
-	f.StringSliceVar(&o.hosts, "host", nil, "name by which the page may be addressed, beside IP addresses and localhost")
+	f.StringVar(&o.listen, "listen", listen, "`address` of the page; without host, 127.0.0.1")
+	f.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that viewers must know (NSWEEP_DASHBOARD_TOKEN); needed beyond 127.0.0.1")
+	f.StringSliceVar(&o.hosts, "host", nil, "`name` by which the page may be addressed, beside IP addresses and localhost")
 	f.BoolVar(&o.readOnly, "read-only", false, "no buttons")
 }
 

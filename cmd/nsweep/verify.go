@@ -52,9 +52,9 @@ complete.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), args[0], o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.sample, "sample", "2%", "share of the cells to compute again: a percentage or all")
-	f.Uint64Var(&o.seed, "seed", 1, "picks the cells")
-	f.StringVar(&o.algorithm, "algorithm", "", "compute again by this algorithm")
+	f.StringVar(&o.sample, "sample", "2%", "`share` of the cells to compute again: a percentage or all")
+	f.Uint64Var(&o.seed, "seed", 1, "`number` that picks the cells")
+	f.StringVar(&o.algorithm, "algorithm", "", "compute again by this `algorithm`")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return c
 }
