@@ -4,12 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"net"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nsweep/nsweep/internal/ownport"
 	"github.com/nsweep/nsweep/internal/redistest"
 	"github.com/nsweep/nsweep/store"
 )
@@ -84,12 +85,12 @@ func TestUnfit(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, release, err := ownport.Take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	l.Close()
+	defer release() // until then nobody listens there
+	addr := fmt.Sprint("127.0.0.1:", port)
 	var u *store.UnreachableError
 	for what, o := range map[string]store.Options{
 		"port":     {Addrs: []string{addr}, Password: "secret"},
