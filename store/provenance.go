@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
@@ -123,17 +120,13 @@ func (s *Store) Provenance(ctx context.Context, id jobs.RunID, f func(sweep stri
 		if !ok {
 			continue
 		}
-		tasks, err := strconv.ParseInt(all[field], 10, 64)
-		if err != nil || tasks < 1 || tasks > 1<<40 {
-			return fail(fmt.Errorf("key %s, field %s: %q is no number of tasks", k.who(), field, all[field]))
+		tasks, err := tasksOf(k, field, all[field])
+		if err != nil {
+			return fail(err)
 		}
-		worker := jobs.Worker{ID: short}
-		var d described
-		if text, ok := all[short]; ok {
-			if err := json.Unmarshal([]byte(text), &d); err != nil {
-				return fail(fmt.Errorf("key %s, field %s: %w", k.who(), short, err))
-			}
-			worker = jobs.Worker{ID: d.ID, Host: d.Host, PID: d.PID, Slots: d.Slots, Build: d.Build, CPU: d.CPU}
+		worker, err := describe(k, short, all[short])
+		if err != nil {
+			return fail(err)
 		}
 		err = s.readOrigins(ctx, k, sweep, short, (tasks-1)/bucketTasks+1, func(o jobs.Origin) error {
 			o.Worker = worker
@@ -148,37 +141,13 @@ func (s *Store) Provenance(ctx context.Context, id jobs.RunID, f func(sweep stri
 
 // readOrigins reads the buckets of one worker.
 func (s *Store) readOrigins(ctx context.Context, k runKeys, sweep, short string, buckets int64, f func(jobs.Origin) error) error {
-	const batch = 64
-	for from := int64(0); from < buckets; from += batch {
-		to := min(from+batch, buckets)
-		pipe := s.client.Pipeline()
-		cmds := make([]*redis.MapStringStringCmd, 0, batch)
-		for b := from; b < to; b++ {
-			cmds = append(cmds, pipe.HGetAll(ctx, k.prov(sweep, short, b)))
+	for from := int64(0); from < buckets; from += bucketBatch {
+		var some []int64
+		for b := from; b < min(from+bucketBatch, buckets); b++ {
+			some = append(some, b)
 		}
-		if _, err := pipe.Exec(ctx); err != nil {
-			return fmt.Errorf("read the notes of worker %s: %w", short, err)
-		}
-		for i, cmd := range cmds {
-			bucket := from + int64(i)
-			var origins []jobs.Origin
-			for field, text := range cmd.Val() {
-				o, err := decodeOrigin(text)
-				if err == nil {
-					o.Seq, err = strconv.ParseInt(field, 10, 64)
-				}
-				if err != nil {
-					return fmt.Errorf("key %s, field %s: %w", k.prov(sweep, short, bucket), field, err)
-				}
-				o.Seq += bucket * bucketTasks
-				origins = append(origins, o)
-			}
-			sort.Slice(origins, func(a, b int) bool { return origins[a].Seq < origins[b].Seq })
-			for _, o := range origins {
-				if err := f(o); err != nil {
-					return err
-				}
-			}
+		if err := s.readBuckets(ctx, k, sweep, short, some, f); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -17,48 +17,25 @@ const (
 	// maxOrigins is how many tasks are told of one cell: more than one only
 	// where it was computed again.
 	maxOrigins = 8
-	// originsWithin bounds the search. A store reads some 10^5 notes a second.
+	// originsWithin bounds the search. A store reads some 10^5 notes in half a second.
 	originsWithin = 10 * time.Second
 )
 
-// originsOf returns a function that tells which tasks stored the cell with a
-// grid index that holds n or, for index −1, may have stored the point n, the
-// latest first, and who confirmed it. It reads the notes of the whole run: nothing
-// in the store leads from a cell to its task.
+// originsOf returns a function that tells which task stored the cell with a grid
+// index that holds n, and who confirmed it, or, for index −1, which tasks may have
+// stored the point n.
+//
+// In a run that was never changed since it began, the mark of a cell leads to its
+// worker and nearly to its task. Else the notes of the whole run are read: cells
+// may have been opened again, and all tasks that stored the cell are told, the
+// latest first. So it is with points, whose notes name an extent only.
 func originsOf(st *opened) func(ctx context.Context, id jobs.RunID, s jobs.Sweep, cell, n int64) ([]web.Fact, error) {
 	return func(ctx context.Context, id jobs.RunID, s jobs.Sweep, cell, n int64) ([]web.Fact, error) {
 		ctx, cancel := context.WithTimeout(ctx, originsWithin)
 		defer cancel()
-		var first, second []jobs.Origin
-		err := st.Provenance(ctx, id, func(sweep string, o jobs.Origin) error {
-			switch {
-			case sweep != s.Name || n < o.Lo || n >= o.Hi || (o.Points > 0) != (cell < 0):
-			case o.Second:
-				second = append(second, o)
-			default:
-				first = append(first, o)
-			}
-			return nil
-		})
-		latest := func(a, b jobs.Origin) int { return cmp.Compare(b.StartedMs, a.StartedMs) }
-		slices.SortStableFunc(first, latest)
-		slices.SortStableFunc(second, latest)
-		var facts []web.Fact
-		for i, o := range first {
-			name := "computed"
-			if i > 0 {
-				name = "before"
-			}
-			if i == maxOrigins {
-				facts = append(facts, web.Fact{Name: name, Value: fmt.Sprintf("%d more times", len(first)-i)})
-				break
-			}
-			facts = append(facts, web.Fact{Name: name, Value: originText(o)})
-		}
-		if err == nil {
-			var sure []web.Fact
-			sure, err = confirmation(ctx, st, id, s, cell, n, second)
-			facts = append(facts, sure...)
+		facts, ok, err := marked(ctx, st, id, s, cell, n)
+		if err == nil && !ok {
+			facts, err = searched(ctx, st, id, s, cell, n)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("who computed it was not found within %s", originsWithin)
@@ -67,29 +44,105 @@ func originsOf(st *opened) func(ctx context.Context, id jobs.RunID, s jobs.Sweep
 	}
 }
 
-// confirmation tells who confirmed a cell or point, from the mark in the store
-// and, where it is there, the note of that worker's task.
-func confirmation(ctx context.Context, st *opened, id jobs.RunID, s jobs.Sweep, cell, n int64, second []jobs.Origin) ([]web.Fact, error) {
-	if len(second) == 0 {
-		return nil, nil
+// marked tells of a cell what its mark leads to. It reports whether that is all
+// that there is to tell.
+func marked(ctx context.Context, st *opened, id jobs.RunID, s jobs.Sweep, cell, n int64) ([]web.Fact, bool, error) {
+	if cell < 0 {
+		return nil, false, nil
+	}
+	_, rev, err := st.Status(ctx, id)
+	if err != nil || rev > 0 {
+		return nil, false, err
+	}
+	who, err := st.Author(ctx, id, s, cell)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !who.Done:
+		return nil, true, nil // nobody has stored it
+	case who.By.Worker == "":
+		return nil, false, nil
+	}
+	o, ok, err := st.OriginBy(ctx, id, s.Name, who.By, n, false)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	facts := []web.Fact{{Name: "computed", Value: originText(o)}}
+	if who.Check.Worker == "" {
+		return facts, true, nil
+	}
+	o, ok, err = st.OriginBy(ctx, id, s.Name, who.Check, n, true)
+	if err != nil {
+		return facts, false, err
+	}
+	return append(facts, confirmedBy(who.Check, o, ok)), true, nil
+}
+
+// confirmedBy tells who confirmed something, with the note of the task if there is
+// one.
+func confirmedBy(h jobs.Hand, o jobs.Origin, noted bool) web.Fact {
+	text := fmt.Sprintf("by worker %s, algorithm %s", h.Worker, h.Algorithm)
+	if noted {
+		text = originText(o)
+	}
+	return web.Fact{Name: "confirmed", Value: text}
+}
+
+// searched tells of a cell or point what all notes of the run say.
+func searched(ctx context.Context, st *opened, id jobs.RunID, s jobs.Sweep, cell, n int64) ([]web.Fact, error) {
+	var first, second []jobs.Origin
+	err := st.Provenance(ctx, id, func(sweep string, o jobs.Origin) error {
+		switch {
+		case sweep != s.Name || n < o.Lo || n >= o.Hi || (o.Points > 0) != (cell < 0):
+		case o.Second:
+			second = append(second, o)
+		default:
+			first = append(first, o)
+		}
+		return nil
+	})
+	latest := func(a, b jobs.Origin) int { return cmp.Compare(b.StartedMs, a.StartedMs) }
+	slices.SortStableFunc(first, latest)
+	slices.SortStableFunc(second, latest)
+	var facts []web.Fact
+	for i, o := range first {
+		name := "computed"
+		if i > 0 {
+			name = "before"
+		}
+		if i == maxOrigins {
+			facts = append(facts, web.Fact{Name: name, Value: fmt.Sprintf("%d more times", len(first)-i)})
+			break
+		}
+		facts = append(facts, web.Fact{Name: name, Value: originText(o)})
+	}
+	if err != nil || len(second) == 0 {
+		return facts, err
+	}
+	hand, ok, err := checkerOf(ctx, st, id, s, cell, n)
+	if err != nil || !ok {
+		return facts, err
+	}
+	i := slices.IndexFunc(second, func(o jobs.Origin) bool { return o.Worker.ID == hand.Worker && o.Algorithm == hand.Algorithm })
+	if i < 0 {
+		return append(facts, confirmedBy(hand, jobs.Origin{}, false)), nil
+	}
+	return append(facts, confirmedBy(hand, second[i], true)), nil
+}
+
+// checkerOf returns who confirmed a cell or point by the mark in the store.
+func checkerOf(ctx context.Context, st *opened, id jobs.RunID, s jobs.Sweep, cell, n int64) (jobs.Hand, bool, error) {
+	if cell >= 0 {
+		who, err := st.Author(ctx, id, s, cell)
+		return who.Check, err == nil && who.Check.Worker != "", err
 	}
 	m, err := st.Marks(ctx, id, s)
 	if err != nil {
-		return nil, err
+		return jobs.Hand{}, false, err
 	}
-	_, check := m.Cell(cell)
-	if cell < 0 {
-		_, check = m.Point(n)
-	}
+	_, check := m.Point(n)
 	hand, ok := m.Hand(check)
-	if !ok {
-		return nil, nil
-	}
-	text := fmt.Sprintf("by worker %s, algorithm %s", hand.Worker, hand.Algorithm)
-	if i := slices.IndexFunc(second, func(o jobs.Origin) bool { return o.Worker.ID == hand.Worker && o.Algorithm == hand.Algorithm }); i >= 0 {
-		text = originText(second[i])
-	}
-	return []web.Fact{{Name: "confirmed", Value: text}}, nil
+	return hand, ok, nil
 }
 
 // confirmedOf returns which cells and points of a sweep are confirmed.

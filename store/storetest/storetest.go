@@ -64,6 +64,8 @@ func Run(t *testing.T, open func(t *testing.T) *store.Store) {
 		"engine states":         testEngineStates,
 		"provenance":            testProvenance,
 		"much provenance":       testProvenanceMany,
+		"author of a cell":      testAuthor,
+		"note of an author":     testOriginBy,
 		"foreign data":          testForeign,
 		"missing data":          testMissing,
 	}
