@@ -26,4 +26,7 @@
 //
 // Errors that callers branch on are those of package jobs, and [UnfitError]
 // and [UnreachableError] from [Open].
+//
+// Package store imports engine and jobs. The packages that use it declare what they
+// need of it.
 package store

@@ -31,4 +31,6 @@
 // formula sums the losing positions with a table of μ, sum evaluates a single
 // W(n) in O(n^(2/3)) time, and steps sieves φ and g over a range. docs/MATH.md
 // has the proofs.
+//
+// Package bezout imports engine.
 package bezout

@@ -28,4 +28,6 @@
 //
 // Five algorithms compute M(n) in increasingly clever ways; the slower ones
 // are there to check the faster ones. See [New].
+//
+// Package hopping imports engine.
 package hopping

@@ -46,36 +46,29 @@ var arrows = map[string][]string{
 // rooms lists where a library may be imported, by the prefix of its path.
 // Tests may use more: they are not part of the house.
 var rooms = map[string][]string{
-	"github.com/spf13/viper":           {"config"},
-	"go.yaml.in/yaml":                  {"config"},
-	"github.com/redis/go-redis":        {"store", "store/storetest", "internal/embedredis"},
-	"github.com/hibiken/asynq":         {"jobs", "scheduler", "worker", "cmd/nsweep"},
-	"github.com/alicebob/miniredis":    {"internal/embedredis"},
-	"go.etcd.io/bbolt":                 {"internal/embedredis"},
-	"github.com/spf13/cobra":           {"cmd/nsweep"},
-	"github.com/spf13/pflag":           {"cmd/nsweep"},
-	"github.com/vbauerster/mpb":        {"cmd/nsweep"},
-	"github.com/mattn/go-isatty":       {"cmd/nsweep"},
-	"github.com/parquet-go":            {"report"},
-	"gonum.org/v1":                     {"report"},
-	"golang.org/x/sys":                 {"cmd/nsweep", "internal/embedredis"},
-	"golang.org/x/image":               {"report"},
-	"pgregory.net/rapid":               {"store/storetest"},
-	"go.uber.org/goleak":               {"internal/leaks"},
-	"golang.org/x/term":                {"cmd/nsweep"},
-	"github.com/prometheus":            {"web", "cmd/nsweep"},
-	"github.com/klauspost/compress":    {"report"},
-	"github.com/mattn/go-runewidth":    {"report", "cmd/nsweep"},
-	"github.com/cespare/xxhash":        {"engine/bezout"},
-	"github.com/charmbracelet":         {"cmd/nsweep"},
-	"github.com/rivo/uniseg":           {"report"},
-	"github.com/go-viper/mapstructure": {"config"},
+	"github.com/spf13/viper":        {"config"},
+	"go.yaml.in/yaml":               {"config"},
+	"github.com/redis/go-redis":     {"store", "store/storetest"},
+	"github.com/hibiken/asynq":      {"jobs", "worker", "cmd/nsweep"},
+	"github.com/alicebob/miniredis": {"internal/embedredis"},
+	"go.etcd.io/bbolt":              {"internal/embedredis"},
+	"github.com/spf13/cobra":        {"cmd/nsweep"},
+	"github.com/spf13/pflag":        {"cmd/nsweep"},
+	"github.com/vbauerster/mpb":     {"cmd/nsweep"},
+	"github.com/mattn/go-isatty":    {"cmd/nsweep"},
+	"github.com/parquet-go":         {"report"},
+	"gonum.org/v1":                  {"report"},
+	"pgregory.net/rapid":            {"store/storetest"},
+	"go.uber.org/goleak":            {"internal/leaks"},
+	"golang.org/x/term":             {"cmd/nsweep"},
+	"github.com/prometheus":         {"web"},
 }
 
 type file struct {
 	pkg     string // relative folder
 	name    string
 	imports []string
+	doc     string // what stands above the package clause
 	test    bool
 }
 
@@ -102,11 +95,11 @@ func source(t *testing.T) []file {
 		if !strings.HasSuffix(path, ".go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
 		if err != nil {
 			return err
 		}
-		one := file{pkg: filepath.ToSlash(filepath.Dir(rel)), name: filepath.ToSlash(rel), test: strings.HasSuffix(path, "_test.go")}
+		one := file{pkg: filepath.ToSlash(filepath.Dir(rel)), name: filepath.ToSlash(rel), doc: f.Doc.Text(), test: strings.HasSuffix(path, "_test.go")}
 		for _, i := range f.Imports {
 			p, err := strconv.Unquote(i.Path.Value)
 			if err != nil {
@@ -221,15 +214,76 @@ func TestEngineIsDeaf(t *testing.T) {
 	}
 }
 
-// TestDaughtersAreReal keeps the tables free of packages that are gone.
-func TestDaughtersAreReal(t *testing.T) {
-	seen := map[string]bool{}
+// TestTablesAreReal keeps the tables free of packages that are gone and of
+// rooms that nobody uses: what is not needed is not allowed.
+func TestTablesAreReal(t *testing.T) {
+	here, uses := map[string]bool{}, map[[2]string]bool{}
 	for _, f := range source(t) {
-		seen[f.pkg] = true
+		here[f.pkg] = true
+		for _, imp := range f.imports {
+			for prefix := range rooms {
+				if !f.test && (imp == prefix || strings.HasPrefix(imp, prefix+"/")) {
+					uses[[2]string{prefix, f.pkg}] = true
+				}
+			}
+		}
 	}
 	for pkg := range arrows {
-		if !seen[pkg] {
+		if !here[pkg] {
 			t.Errorf("arrows name package %s, which has no Go file", pkg)
 		}
+	}
+	for prefix, list := range rooms {
+		for _, pkg := range list {
+			if !uses[[2]string{prefix, pkg}] {
+				t.Errorf("%s may be imported in %s, which does not", prefix, pkg)
+			}
+		}
+	}
+}
+
+// saysImports returns the packages of the module that a package's comment says
+// it imports, by the last part of their names, and whether it says anything:
+// "Package jobs imports engine and nothing else of this module."
+func saysImports(doc string) ([]string, bool) {
+	_, text, says := strings.Cut(strings.ReplaceAll(doc, "\n", " "), " imports ")
+	text = text[:max(0, strings.IndexAny(text+".", ".;:("))]
+	var out []string
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }) {
+		for pkg := range arrows {
+			if pkg == word || strings.HasSuffix(pkg, "/"+word) {
+				out = append(out, word)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, says
+}
+
+// TestCommentsSayImports: whoever reads what a package is for reads there what
+// it may import, and that is what the arrows say.
+func TestCommentsSayImports(t *testing.T) {
+	docs := map[string]string{}
+	for _, f := range source(t) {
+		if f.doc != "" {
+			docs[f.pkg] += f.doc
+		}
+	}
+	for pkg, may := range arrows {
+		if slices.Contains(may, "*") || pkg == "internal/arch" {
+			continue
+		}
+		var want []string
+		for _, a := range may {
+			want = append(want, a[strings.LastIndexByte(a, '/')+1:])
+		}
+		slices.Sort(want)
+		got, says := saysImports(docs[pkg])
+		if !says || !slices.Equal(got, want) {
+			t.Errorf("the comment of package %s says that it imports %v (%v), the arrows say %v", pkg, got, says, want)
+		}
+	}
+	if got, says := saysImports("Package a imports engine, jobs and asynq. It knows store."); !says || !slices.Equal(got, []string{"engine", "jobs"}) {
+		t.Errorf("read %v, %v", got, says)
 	}
 }

@@ -13,4 +13,6 @@
 //
 // Only database 0 is kept, and of it only keys without a time to live that
 // Options.Persist accepts.
+//
+// Package embedredis imports nothing else of this module.
 package embedredis

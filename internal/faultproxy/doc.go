@@ -8,4 +8,6 @@
 //
 // It speaks the protocol RESP 2 with one reply for each command, plus
 // subscriptions, whose messages pass untouched.
+//
+// Package faultproxy imports ownport.
 package faultproxy

@@ -1,4 +1,6 @@
 // Package leaks ends a package's tests with an error when goroutines are left.
+//
+// Package leaks imports nothing else of this module.
 package leaks
 
 import (

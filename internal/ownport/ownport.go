@@ -8,6 +8,8 @@
 // and each is held by a socket of another protocol, so that all who take theirs
 // from here get different ones, in whatever process. A process that dies holds
 // nothing.
+//
+// Package ownport imports nothing else of this module.
 package ownport
 
 import (

@@ -2,6 +2,8 @@
 // on a loopback port that is its own until the test ends, also while it is
 // stopped, keeps its append-only file in the test's temporary folder and ends
 // with the test.
+//
+// Package redistest imports ownport.
 package redistest
 
 import (

@@ -1,6 +1,8 @@
 // Package testengine is an engine for tests: its values cost nothing, its
 // parameters and value version can be changed, and it can be told to be slow,
 // deaf, wrong or deadly at one n. Release builds do not contain it.
+//
+// Package testengine imports engine.
 package testengine
 
 import (

@@ -1,5 +1,7 @@
 // Package storetest is the conformance suite of package store: what every
 // server behind a store must make true, the embedded one and a real Redis.
+//
+// Package storetest imports engine, jobs and store.
 package storetest
 
 import (
