@@ -56,7 +56,7 @@ const twoOverPi2 = 2 / (math.Pi * math.Pi)
 // newMeasure returns the measure of a kind for a function written like "M(n)".
 // Heights are floating point: they end as pixels, one of some thousand.
 func newMeasure(kind PlotKind, symbol string) (measure, error) {
-	f := letter(symbol)
+	f := Letter(symbol)
 	float := func(v engine.Int128) float64 { return float64(v.Hi)*0x1p64 + float64(v.Lo) }
 	switch kind {
 	case PlotValue:

@@ -111,11 +111,11 @@ func (o tableOptions) headline(r aggregator.Result) string {
 	}
 	switch {
 	case bad > 0:
-		line += ", " + o.paint(fmt.Sprintf("%s NOT met", plural(bad, "checkpoint")), red)
+		line += ", " + o.paint(fmt.Sprintf("%s NOT met", Plural(bad, "checkpoint")), red)
 	case ok > 0 && pending == 0:
-		line += ", " + o.paint(fmt.Sprintf("%s met", plural(ok, "checkpoint")), green)
+		line += ", " + o.paint(fmt.Sprintf("%s met", Plural(ok, "checkpoint")), green)
 	case pending > 0:
-		line += fmt.Sprintf(", %d of %s met", ok, plural(ok+pending, "checkpoint"))
+		line += fmt.Sprintf(", %d of %s met", ok, Plural(ok+pending, "checkpoint"))
 	}
 	if r.ElapsedMs > 0 {
 		line += ", " + Duration(time.Duration(r.ElapsedMs)*time.Millisecond)
@@ -149,7 +149,7 @@ func (o tableOptions) rows(r aggregator.Result, sums bool) [][]cell {
 		if sums {
 			var all []string
 			for _, p := range s.Sums {
-				all = append(all, sumName(o.symbol(s.Engine), p.Power)+" = "+p.Value)
+				all = append(all, SumName(o.symbol(s.Engine), p.Power)+" = "+p.Value)
 			}
 			row = append(row, cell{text: strings.Join(all, ", ")})
 		}
@@ -206,9 +206,9 @@ func (o tableOptions) details(b *bytes.Buffer, s aggregator.SweepResult) {
 	line := func(label, text string, st style) {
 		fmt.Fprintf(b, "  %-13s  %s\n", label, o.paint(o.text(text), st))
 	}
-	at := func(v *aggregator.ValueAt) string { return fmt.Sprintf("%s(%d) = %s", letter(symbol), v.N, v.Value) }
+	at := func(v *aggregator.ValueAt) string { return fmt.Sprintf("%s(%d) = %s", Letter(symbol), v.N, v.Value) }
 	for _, p := range s.Sums {
-		name := sumName(symbol, p.Power)
+		name := SumName(symbol, p.Power)
 		if !s.Complete && s.Last != nil {
 			name += fmt.Sprintf(" (n ≤ %d)", s.Last.N)
 		}
@@ -238,9 +238,9 @@ func (o tableOptions) listChecks(s aggregator.SweepResult, line func(label, text
 			continue
 		}
 		listed++
-		what := fmt.Sprintf("%s(%d)", letter(symbol), c.N)
+		what := fmt.Sprintf("%s(%d)", Letter(symbol), c.N)
 		if c.Power > 0 {
-			what = fmt.Sprintf("%s (n ≤ %d)", sumName(symbol, c.Power), c.N)
+			what = fmt.Sprintf("%s (n ≤ %d)", SumName(symbol, c.Power), c.N)
 		}
 		switch c.Status {
 		case aggregator.OK:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -147,6 +148,19 @@ func TestDuration(t *testing.T) {
 	} {
 		if got := Duration(d); got != want {
 			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Group(0), "0"}, {Group(999), "999"}, {Group(1000), "1,000"}, {Group(-999), "-999"}, {Group(-1234567), "-1,234,567"},
+		{Group(math.MinInt64), "-9,223,372,036,854,775,808"},
+		{Plural(1, "stretch"), "1 stretch"}, {Plural(1200, "stretch"), "1,200 stretches"}, {Plural(2, "slot"), "2 slots"}, {Plural(int64(0), "worker"), "0 workers"},
+		{SumName("M(n)", 1), "Σ M"}, {SumName("M(n)", 12), "Σ M¹²"}, {Letter("f(n)"), "f"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
 		}
 	}
 }

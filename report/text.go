@@ -17,18 +17,18 @@ func superscript(k int) string {
 	return b.String()
 }
 
-// letter returns the name of the function out of a symbol such as "M(n)".
-func letter(symbol string) string {
+// Letter returns the name of the function out of a symbol such as "M(n)".
+func Letter(symbol string) string {
 	name, _, _ := strings.Cut(symbol, "(")
 	return name
 }
 
-// sumName writes a sum of powers: "Σ M³".
-func sumName(symbol string, power int) string {
+// SumName writes a sum of powers of a function with a symbol such as "M(n)": "Σ M³".
+func SumName(symbol string, power int) string {
 	if power == 1 {
-		return "Σ " + letter(symbol)
+		return "Σ " + Letter(symbol)
 	}
-	return "Σ " + letter(symbol) + superscript(power)
+	return "Σ " + Letter(symbol) + superscript(power)
 }
 
 // Duration writes a time span with about three digits: "4 ms", "12.3 s",
@@ -71,10 +71,27 @@ func Span(d time.Duration) string {
 	return Duration(d)
 }
 
-// plural writes "1 checkpoint", "2 checkpoints".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// Group writes an integer with its digits in groups of three: "1,234,567".
+func Group(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// Plural writes a number of things, named in the singular: "1 task",
+// "1,200 tasks", "2 stretches".
+func Plural[T int | int64](n T, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "ch"):
+		return Group(int64(n)) + " " + what + "es"
+	}
+	return Group(int64(n)) + " " + what + "s"
 }

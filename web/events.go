@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 // note adds an event.
@@ -37,7 +38,7 @@ func differences(old, s *Snapshot) []Event {
 	}
 	workers := func(w WorkerView) string { return w.ID }
 	for _, w := range gone(s.Workers, old.Workers, workers) {
-		say("", "joined", "worker %s joined with %s", shortWorker(w.ID), plural(w.Slots, "slot"))
+		say("", "joined", "worker %s joined with %s", shortWorker(w.ID), report.Plural(w.Slots, "slot"))
 	}
 	for _, w := range gone(old.Workers, s.Workers, workers) {
 		if w.Silent > 30*time.Second {
@@ -117,14 +118,14 @@ func runDifferences(old, r *RunView) []Event {
 		say("retried", "%s of %s is tried again (attempt %d)", describe(k), k.Sweep, k.Attempt+1)
 	}
 	if more := len(again) - maxAlike; more > 0 {
-		say("retried", "%s more are tried again", plural(more, "task"))
+		say("retried", "%s more are tried again", report.Plural(more, "task"))
 	}
 	failures := gone(r.Failures, old.Failures, func(f jobs.Failure) string { return fmt.Sprint(f.Sweep, f.Lo, f.Points, f.AtMs) })
 	for _, f := range firstN(failures, maxAlike) {
 		say("failed", "%s of %s failed: %s", describe(TaskView{Lo: f.Lo, Hi: f.Hi, Points: f.Points}), f.Sweep, firstLine(f.Error))
 	}
 	if more := len(failures) - maxAlike; more > 0 {
-		say("failed", "%s more failed", plural(more, "stretch"))
+		say("failed", "%s more failed", report.Plural(more, "stretch"))
 	}
 	for _, s := range r.Sweeps {
 		was := old.Sweep(s.Name)

@@ -14,22 +14,6 @@ import (
 	"github.com/nsweep/nsweep/report"
 )
 
-// group writes an integer with commas, as in 1,234,567.
-func group(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	digits := strings.TrimPrefix(s, "-")
-	sign := s[:len(s)-len(digits)]
-	var b strings.Builder
-	b.WriteString(sign)
-	for i := range len(digits) {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte(digits[i])
-	}
-	return b.String()
-}
-
 var longNumber = regexp.MustCompile(`\d{4,}`)
 
 // setText writes the n of a sweep with groups of digits.
@@ -39,7 +23,7 @@ func setText(s jobs.Set) string {
 		if err != nil {
 			return digits
 		}
-		return group(n)
+		return report.Group(n)
 	})
 }
 
@@ -82,7 +66,7 @@ func rate(r float64) string {
 	if r < 10 && r > 0 {
 		return fmt.Sprintf("%.1f", r)
 	}
-	return group(int64(math.Round(r)))
+	return report.Group(int64(math.Round(r)))
 }
 
 // left writes an estimate: one time where both views agree within a fifth, else
@@ -120,42 +104,12 @@ func rough(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// plural writes "1 task", "2 tasks", "2 stretches".
-func plural(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "ch"):
-		return group(int64(n)) + " " + what + "es"
-	}
-	return group(int64(n)) + " " + what + "s"
-}
-
-// letter is the name of the function in a symbol such as "M(n)".
-func letter(symbol string) string {
-	name, _, _ := strings.Cut(symbol, "(")
-	return name
-}
-
-// sumName writes a sum of powers, as in "Σ M³".
-func sumName(symbol string, power int) string {
-	s := "Σ " + letter(symbol)
-	if power == 1 {
-		return s
-	}
-	raised := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
-	for _, c := range strconv.Itoa(power) {
-		s += string(raised[c-'0'])
-	}
-	return s
-}
-
 // checkName writes what a checkpoint is about.
 func checkName(symbol string, c aggregator.CheckResult) string {
 	if c.Power == 0 {
-		return fmt.Sprintf("%s(%s)", letter(symbol), group(int64(c.N)))
+		return fmt.Sprintf("%s(%s)", report.Letter(symbol), report.Group(int64(c.N)))
 	}
-	return fmt.Sprintf("%s, n ≤ %s", sumName(symbol, c.Power), group(int64(c.N)))
+	return fmt.Sprintf("%s, n ≤ %s", report.SumName(symbol, c.Power), report.Group(int64(c.N)))
 }
 
 // short cuts a text to n characters.
@@ -206,7 +160,7 @@ func slotsText(workers []WorkerView) string {
 		slots += w.Slots
 		busy += w.Busy
 	}
-	return fmt.Sprintf("%d of %s busy", busy, plural(slots, "slot"))
+	return fmt.Sprintf("%d of %s busy", busy, report.Plural(slots, "slot"))
 }
 
 // maxChecks is how many checkpoints of a sweep are listed: those not met

@@ -31,8 +31,8 @@ type pages struct {
 }
 
 var functions = template.FuncMap{
-	"group": group, "digits": digits, "percent": percent, "width": width, "rate": rate, "span": report.Span,
-	"plural": plural, "letter": letter, "sumName": sumName, "checkName": checkName, "firstLine": firstLine, "short": short,
+	"group": report.Group, "digits": digits, "percent": percent, "width": width, "rate": rate, "span": report.Span,
+	"plural": report.Plural[int], "letter": report.Letter, "sumName": report.SumName, "checkName": checkName, "firstLine": firstLine, "short": short,
 	"spark": sparkline, "describe": describe, "title": title, "int": func(n aggregator.Int) int64 { return int64(n) },
 	"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" },

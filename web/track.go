@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 const (
@@ -33,7 +33,7 @@ type tracker struct {
 	quarantine []jobs.Quarantine
 	leader     string
 	pace       pace
-	flows      map[string]*flow // by worker
+	rates      Rates
 
 	readAt  time.Time // when the details were read
 	lightAt time.Time // when the counters were
@@ -62,7 +62,7 @@ type sweepTrack struct {
 }
 
 func newTracker(run jobs.Run, c costs) *tracker {
-	t := &tracker{run: run, flows: map[string]*flow{}}
+	t := &tracker{run: run}
 	for _, s := range run.Sweeps {
 		t.sweeps = append(t.sweeps, &sweepTrack{Sweep: s, layout: newLayout(s), symbol: c.symbol(s), whole: c.whole(s), empty: unfolded(run.ID, s), verify: s.CheckCount(run.Verify)})
 	}
@@ -135,9 +135,11 @@ func (t *tracker) read(ctx context.Context, o *Options, now time.Time) error {
 	if t.leader, err = st.Leader(ctx, t.run.ID); err != nil {
 		return err
 	}
-	before, gap := t.tasks, now.Sub(t.readAt)
-	t.tasks = taskViews(tasks, beats, clock)
-	t.follow(before, beats, clock, now, gap)
+	var ended []finished
+	t.tasks, ended = t.rates.look(tasks, beats, clock, now)
+	for _, k := range ended {
+		t.timed(k.TaskView, k.took)
+	}
 	for _, s := range t.sweeps {
 		if err := t.readSweep(ctx, o, s, now); err != nil {
 			return err
@@ -167,98 +169,6 @@ func (t *tracker) readSweep(ctx context.Context, o *Options, s *sweepTrack, now 
 		s.disputes, err = o.Store.Disputes(ctx, t.run.ID, s.Sweep)
 	}
 	return err
-}
-
-// taskViews joins tasks with their beats. A task whose worker has let go of it
-// is left out.
-func taskViews(tasks []jobs.Task, beats []jobs.Beat, clock time.Time) []TaskView {
-	byID := map[string]jobs.Beat{}
-	for _, b := range beats {
-		byID[b.Task] = b
-	}
-	var out []TaskView
-	for _, k := range tasks {
-		v := TaskView{ID: k.ID(), Sweep: k.Sweep, Lo: k.Lo, Hi: k.Hi, Points: k.Points, Count: k.Count(), Attempt: k.Attempt, Deaths: k.Deaths, Check: k.Check > 0}
-		if v.Check {
-			v.Count = 0 // it adds no values
-		}
-		b, ok := byID[v.ID]
-		switch {
-		case ok && b.Ended:
-			continue
-		case ok:
-			v.Worker, v.Fraction = b.Worker, min(1, max(0, b.Fraction))
-			v.Started, v.Seen = time.UnixMilli(b.StartedMs), time.UnixMilli(b.AtMs)
-			v.Silent = max(0, clock.Sub(v.Seen))
-		default:
-			v.Waiting = true
-		}
-		out = append(out, v)
-	}
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i], out[j]
-		if a.Waiting != b.Waiting {
-			return b.Waiting
-		}
-		return a.Started.Before(b.Started)
-	})
-	return out
-}
-
-// follow credits workers with what their tasks did since the last look, and
-// notes how long finished tasks took.
-func (t *tracker) follow(before []TaskView, beats []jobs.Beat, clock, now time.Time, gap time.Duration) {
-	if t.readAt.IsZero() {
-		return // what was done before is not known to be recent
-	}
-	did := map[string]float64{}
-	old := map[string]TaskView{}
-	for _, k := range before {
-		if !k.Waiting {
-			old[k.ID] = k
-		}
-	}
-	for _, k := range t.tasks {
-		if k.Waiting {
-			continue
-		}
-		did[k.Worker] += max(0, (k.Fraction-old[k.ID].Fraction)*float64(k.Count))
-		delete(old, k.ID)
-	}
-	ended := map[string]jobs.Beat{}
-	for _, b := range beats {
-		if b.Ended {
-			ended[b.Task] = b
-		}
-	}
-	for id, k := range old {
-		b, ok := ended[id]
-		switch {
-		case ok:
-			did[k.Worker] += max(0, (b.Fraction-k.Fraction)*float64(k.Count))
-			if b.Error == "" && b.Fraction == 1 {
-				t.timed(k, time.Duration(b.AtMs-b.StartedMs)*time.Millisecond)
-			}
-		case gap < 2*time.Second && k.Silent < 10*time.Second:
-			// It came and went between two looks: it must have been finished.
-			did[k.Worker] += (1 - k.Fraction) * float64(k.Count)
-			t.timed(k, clock.Sub(k.Started))
-		}
-	}
-	for w, v := range did {
-		if t.flows[w] == nil {
-			t.flows[w] = &flow{}
-		}
-		t.flows[w].add(now, v)
-	}
-	for w, f := range t.flows {
-		if _, ok := did[w]; !ok {
-			f.add(now, 0)
-			if now.Sub(f.since) > time.Hour && f.amount < 1e-6 {
-				delete(t.flows, w)
-			}
-		}
-	}
 }
 
 func (t *tracker) timed(k TaskView, d time.Duration) {
@@ -296,9 +206,9 @@ func describe(k TaskView) string {
 	}
 	if a, b := k.First(), k.Last(); a != b {
 		if len(k.Points) > 0 {
-			return fmt.Sprintf("%d points from n = %s to %s", len(k.Points), group(a), group(b))
+			return fmt.Sprintf("%d points from n = %s to %s", len(k.Points), report.Group(a), report.Group(b))
 		}
-		return fmt.Sprintf("n = %s…%s", group(a), group(b))
+		return fmt.Sprintf("n = %s…%s", report.Group(a), report.Group(b))
 	}
-	return "n = " + group(k.First())
+	return "n = " + report.Group(k.First())
 }

@@ -212,8 +212,8 @@ func (t *tracker) workers(v *RunView, all []jobs.Worker, clock time.Time) []Work
 		}
 		x := newWorkerView(w, clock)
 		x.Busy = busy[w.ID]
-		if f := t.flows[w.ID]; f != nil && t.active() {
-			x.Rate = f.rate()
+		if t.active() {
+			x.Rate = t.rates.Of(w.ID)
 		}
 		out = append(out, x)
 	}

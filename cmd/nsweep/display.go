@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -77,22 +76,31 @@ func fractionDone(s scheduler.SweepProgress) float64 {
 	return 1
 }
 
-// describe writes one sweep's line of figures.
-func describe(s scheduler.SweepProgress, rate float64, left time.Duration) string {
-	t := fmt.Sprintf("%s/%s n", group(s.Done), group(s.Total))
+// figures are the parts of one sweep's line: how many n are stored, how many cells
+// are confirmed where that is asked for, and how it goes on.
+type figures struct{ stored, confirmed, pace string }
+
+func (f figures) String() string { return f.stored + f.confirmed + f.pace }
+
+// without returns the line without what is confirmed, for a narrow screen.
+func (f figures) without() string { return f.stored + f.pace }
+
+// describe writes one sweep's figures.
+func describe(s scheduler.SweepProgress, rate float64, left time.Duration) (f figures) {
+	f.stored = fmt.Sprintf("%s/%s n", group(s.Done), group(s.Total))
 	if s.ToCheck > 0 {
-		t += fmt.Sprintf("  %s/%s cells confirmed", group(s.Checked), group(s.ToCheck))
+		f.confirmed = fmt.Sprintf("  %s/%s cells confirmed", group(s.Checked), group(s.ToCheck))
 	}
 	switch {
 	case sweepEnded(s):
 	case rate == 0:
-		t += fmt.Sprintf("  about %s of work", report.Span(left))
+		f.pace = fmt.Sprintf("  about %s of work", report.Span(left))
 	case s.Done >= s.Total: // and second computations go on
-		t += fmt.Sprintf("  %s left", report.Span(left))
+		f.pace = fmt.Sprintf("  %s left", report.Span(left))
 	default:
-		t += fmt.Sprintf("  %s n/s  %s left", group(int64(rate)), report.Span(left))
+		f.pace = fmt.Sprintf("  %s n/s  %s left", group(int64(rate)), report.Span(left))
 	}
-	return t
+	return f
 }
 
 // lines prints a line a sweep now and then.
@@ -136,8 +144,12 @@ func (l *lines) Note(line string) {
 
 func (l *lines) Close() {}
 
-// barSteps is the resolution of a bar.
-const barSteps = 10000
+const (
+	// barSteps is the resolution of a bar.
+	barSteps = 10000
+	// leastBar and mostBar are how wide a bar is, in columns: figures come first.
+	leastBar, mostBar = 8, 32
+)
 
 // bars shows a live bar for each sweep.
 type bars struct {
@@ -146,12 +158,12 @@ type bars struct {
 
 	mu   sync.Mutex
 	bar  map[string]*mpb.Bar
-	text map[string]string
+	text map[string]figures
 }
 
 func newBars(out io.Writer, run jobs.Run) *bars {
-	b := &bars{p: mpb.New(mpb.WithOutput(out), mpb.WithWidth(32), mpb.WithRefreshRate(150*time.Millisecond)),
-		pace: newPace(), bar: map[string]*mpb.Bar{}, text: map[string]string{}}
+	b := &bars{p: mpb.New(mpb.WithOutput(out), mpb.WithWidth(mostBar), mpb.WithRefreshRate(150*time.Millisecond)),
+		pace: newPace(), bar: map[string]*mpb.Bar{}, text: map[string]figures{}}
 	width := 0
 	for _, s := range run.Sweeps {
 		width = max(width, len(s.Name))
@@ -163,7 +175,11 @@ func newBars(out io.Writer, run jobs.Run) *bars {
 			mpb.AppendDecorators(decor.Any(func(st decor.Statistics) string {
 				b.mu.Lock()
 				defer b.mu.Unlock()
-				return fmt.Sprintf(" %3d %%  %s", st.Current*100/barSteps, b.text[name])
+				text := fmt.Sprintf(" %3d %%  ", st.Current*100/barSteps)
+				if long := text + b.text[name].String(); utf8.RuneCountInString(long)+leastBar <= st.AvailableWidth {
+					return long
+				}
+				return text + b.text[name].without()
 			})))
 	}
 	return b
@@ -193,19 +209,8 @@ func (b *bars) Close() {
 	b.p.Wait()
 }
 
-// group writes an integer with thin groups of thousands, as in 1,234,567.
-func group(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	if n < 0 {
-		return s
-	}
-	var parts []string
-	for len(s) > 3 {
-		parts = append([]string{s[len(s)-3:]}, parts...)
-		s = s[:len(s)-3]
-	}
-	return strings.Join(append([]string{s}, parts...), ",")
-}
+// group writes an integer for people.
+func group(n int64) string { return report.Group(n) }
 
 // storeProgress makes a snapshot from the store's counters alone, for a run
 // that another process leads.

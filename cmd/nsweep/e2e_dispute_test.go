@@ -69,7 +69,7 @@ func TestDisputesAreDecided(t *testing.T) {
 			}
 		})
 		out, _ := b.call(codeDone, "status", "euler")
-		if !strings.Contains(out, "2 cells are disputed") {
+		if !strings.Contains(out, "2 cells disputed") {
 			b.Errorf("status says\n%s", out)
 		}
 		b.call(codeDone, set...)

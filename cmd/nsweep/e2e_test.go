@@ -236,7 +236,7 @@ func TestSecondOwnerAndAttach(t *testing.T) {
 		t.Errorf("second owner is told %q", errs)
 	}
 	out, _ := call(t, dir, nil, codeDone, "status", "toy")
-	if !strings.Contains(out, "running") || !strings.Contains(out, "1 workers with 2 slots") {
+	if !strings.Contains(out, "running") || !strings.Contains(out, "1 worker with 2 slots") {
 		t.Errorf("status says %s", out)
 	}
 	call(t, dir, nil, codeDone, "pause", "toy")

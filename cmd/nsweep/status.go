@@ -14,6 +14,7 @@ import (
 
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 // sweepStatus is one sweep in the JSON of status and runs.
@@ -86,6 +87,12 @@ func (a *app) statusCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status RUN",
 		Short: "Show how a run stands",
+		Long: `Shows how far a run is, what failed or is disputed, who computes and who leads.
+
+--watch redraws that once a second until the run has ended: bars and the time that
+is left go by the estimated cost of what is open, and each worker has its values a
+second over the last 15 s. Where the output is no terminal it prints a line for
+each sweep every ten seconds instead. Ctrl-C ends the watching, not the run.`,
 		Example: `  nsweep status euler
   nsweep status euler --watch
   nsweep status euler --tasks         who computed what, when and how
@@ -208,7 +215,7 @@ func (s runStatus) print(out io.Writer) {
 	w.Flush()
 	for _, x := range s.Sweeps {
 		if x.Disputed > 0 {
-			fmt.Fprintf(out, "sweep %s: %d cells are disputed\n", x.Name, x.Disputed)
+			fmt.Fprintf(out, "sweep %s: %s disputed\n", x.Name, report.Plural(x.Disputed, "cell"))
 		}
 	}
 	for _, f := range s.Failures {
@@ -228,15 +235,21 @@ func (s runStatus) print(out io.Writer) {
 		if leader == "" {
 			leader = "nobody"
 		}
-		fmt.Fprintf(out, "led by %s; %d workers with %d slots; %d tasks under way\n", leader, len(atHand), slots, len(s.Tasks))
+		fmt.Fprintf(out, "led by %s; %s with %s; %s under way\n", leader, report.Plural(len(atHand), "worker"), report.Plural(slots, "slot"), report.Plural(len(s.Tasks), "task"))
 		if len(atHand) == 0 && len(s.Quarantine) > 0 {
 			fmt.Fprintln(out, "no worker is at hand but those in quarantine: start one on another machine")
 		}
 	}
 }
 
+// failedN names the n of a failure.
 func failedN(f jobs.Failure) string {
-	if f.Hi > f.Lo {
+	switch {
+	case f.Hi == f.Lo+1:
+		return fmt.Sprintf("n = %d", f.Lo)
+	case len(f.Points) == 1:
+		return fmt.Sprintf("n = %d", f.Points[0])
+	case f.Hi > f.Lo:
 		return fmt.Sprintf("n = %d…%d", f.Lo, f.Hi-1)
 	}
 	return fmt.Sprintf("n in %v", f.Points)

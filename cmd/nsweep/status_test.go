@@ -25,7 +25,7 @@ func TestStatusWithoutWorkers(t *testing.T) {
 	s.Quarantine = append(s.Quarantine, jobs.Quarantine{Worker: "other", Sweep: "s", N: 51, Pending: true})
 	b.Reset()
 	s.print(&b)
-	for _, want := range []string{"1 workers with 2 slots", "two others agree on another result for the cell of n = 51 of sweep s; its cells are about to be computed again"} {
+	for _, want := range []string{"1 worker with 2 slots", "two others agree on another result for the cell of n = 51 of sweep s; its cells are about to be computed again"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
