@@ -115,6 +115,9 @@ func execute(ctx context.Context, args []string, s streams) int {
 	return exitCode(err)
 }
 
+// Help lists the commands as they were added.
+func init() { cobra.EnableCommandSorting = false }
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nsweep",
@@ -150,13 +153,27 @@ Built in: M(n) of the hopping game and W(n) of Bézout's game.`,
 		a.flags[o.Key] = set.Lookup(o.Flag)
 	}
 	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice for everything")
-	for _, c := range []*cobra.Command{a.runCmd(), a.schedulerCmd(), a.workerCmd()} {
+	// Each group in the order in which one comes to need them.
+	run, scheduler, worker := a.runCmd(), a.schedulerCmd(), a.workerCmd()
+	for _, c := range []*cobra.Command{run, scheduler, worker} {
 		c.Flags().AddFlagSet(lasting)
-		root.AddCommand(c)
 	}
-	root.AddCommand(a.submitCmd(), a.planCmd(), a.doctorCmd(), a.computeCmd(),
-		a.statusCmd(), a.runsCmd(), a.getCmd(), a.reportCmd(), a.exportCmd(), a.diffCmd(), a.verifyCmd(), a.plotCmd(), a.serveCmd(), a.benchCmd(),
-		a.pauseCmd(), a.resumeCmd(), a.cancelCmd(), a.retryCmd(), a.deleteCmd())
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Compute:", []*cobra.Command{a.planCmd(), run, a.computeCmd(), a.benchCmd()}},
+		{"Many machines:", []*cobra.Command{a.submitCmd(), scheduler, worker, a.doctorCmd()}},
+		{"Look:", []*cobra.Command{a.runsCmd(), a.statusCmd(), a.reportCmd(), a.getCmd(), a.serveCmd()}},
+		{"Steer:", []*cobra.Command{a.pauseCmd(), a.resumeCmd(), a.cancelCmd(), a.retryCmd(), a.deleteCmd()}},
+		{"Prove and take away:", []*cobra.Command{a.verifyCmd(), a.exportCmd(), a.plotCmd(), a.diffCmd()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
 	for _, c := range append(root.Commands(), root) {
 		usageErrors(c)
 	}
