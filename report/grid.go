@@ -26,21 +26,9 @@ const (
 	reset         = "\x1b[0m"
 )
 
-// painter writes text in the colours and characters that the reader can show.
+// painter writes text in colours where the reader can show them.
 type painter struct {
 	color bool
-	ascii bool
-}
-
-// toASCII replaces the characters beyond ASCII that this package writes.
-var toASCII = strings.NewReplacer("…", "..", "Σ", "sum", "✓", "ok", "✗", "FAIL", "·", "-", "─", "-", "—", "-", "≤", "<=",
-	"¹", "^1", "²", "^2", "³", "^3", "⁴", "^4", "⁵", "^5", "⁶", "^6", "⁷", "^7", "⁸", "^8", "⁹", "^9")
-
-func (p painter) text(s string) string {
-	if p.ascii {
-		return toASCII.Replace(s)
-	}
-	return s
 }
 
 func (p painter) paint(s string, st style) string {
@@ -57,20 +45,12 @@ func width(s string) int { return utf8.RuneCountInString(s) }
 // table writes rows of cells in columns two blanks apart, a rule below the
 // first. Nothing is ever cut.
 func (p painter) table(w io.Writer, rows [][]cell) error {
-	var widths []int
-	for _, row := range rows {
-		for i, c := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], width(p.text(c.text)))
-		}
-	}
+	widths := columns(rows)
 	var b bytes.Buffer
 	line := func(row []cell) {
 		start := b.Len()
 		for i, c := range row {
-			s := p.text(c.text)
+			s := c.text
 			pad := strings.Repeat(" ", widths[i]-width(s))
 			if c.right {
 				s = pad + p.paint(s, c.style)
@@ -91,7 +71,7 @@ func (p painter) table(w io.Writer, rows [][]cell) error {
 		if i == 0 {
 			rule := make([]cell, len(row))
 			for k := range row {
-				rule[k] = cell{text: p.text(strings.Repeat("─", widths[k])), style: dim}
+				rule[k] = cell{text: strings.Repeat("─", widths[k]), style: dim}
 			}
 			line(rule)
 		}
@@ -100,19 +80,24 @@ func (p painter) table(w io.Writer, rows [][]cell) error {
 	return err
 }
 
-// tableWidth is the number of columns that table needs.
-func (p painter) tableWidth(rows [][]cell) int {
+// columns returns the width of each column.
+func columns(rows [][]cell) []int {
 	var widths []int
 	for _, row := range rows {
 		for i, c := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], width(p.text(c.text)))
+			widths[i] = max(widths[i], width(c.text))
 		}
 	}
+	return widths
+}
+
+// tableWidth is the width of what table writes.
+func tableWidth(rows [][]cell) int {
 	total := -2
-	for _, x := range widths {
+	for _, x := range columns(rows) {
 		total += x + 2
 	}
 	return total

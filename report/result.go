@@ -31,9 +31,6 @@ type tableOptions struct {
 // Color has the table written with the escape sequences of terminals.
 func Color() TableOption { return func(o *tableOptions) { o.color = true } }
 
-// ASCII has the table written without characters beyond ASCII.
-func ASCII() TableOption { return func(o *tableOptions) { o.ascii = true } }
-
 // Symbols names the functions by their engines' names, as in "hopping": "M(n)".
 // Without it a function is called f(n).
 func Symbols(symbols map[string]string) TableOption {
@@ -65,11 +62,11 @@ func WriteTable(w io.Writer, r aggregator.Result, options ...TableOption) error 
 		set(&o)
 	}
 	var b bytes.Buffer
-	fmt.Fprintln(&b, o.text(o.headline(r)))
+	fmt.Fprintln(&b, o.headline(r))
 	if len(r.Sweeps) > 0 {
 		b.WriteByte('\n')
 		rows := o.rows(r, true)
-		if o.tableWidth(rows) > maxTable {
+		if tableWidth(rows) > maxTable {
 			rows = o.rows(r, false)
 		}
 		if err := o.table(&b, rows); err != nil {
@@ -204,7 +201,7 @@ func (o tableOptions) details(b *bytes.Buffer, s aggregator.SweepResult) {
 	}
 	fmt.Fprintf(b, "%s  %s\n", o.paint(s.Name, bold), strings.Join(about, ", "))
 	line := func(label, text string, st style) {
-		fmt.Fprintf(b, "  %-13s  %s\n", label, o.paint(o.text(text), st))
+		fmt.Fprintf(b, "  %-13s  %s\n", label, o.paint(text, st))
 	}
 	at := func(v *aggregator.ValueAt) string { return fmt.Sprintf("%s(%d) = %s", Letter(symbol), v.N, v.Value) }
 	for _, p := range s.Sums {

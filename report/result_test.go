@@ -88,7 +88,6 @@ func TestWriteTable(t *testing.T) {
 		o []TableOption
 	}{
 		"euler.txt":  {eulerResult(), []TableOption{symbols}},
-		"ascii.txt":  {eulerResult(), []TableOption{symbols, ASCII()}},
 		"color.txt":  {brokenResult(), []TableOption{symbols, Color(), Note("halted")}},
 		"halted.txt": {brokenResult(), []TableOption{symbols, Note("halted")}},
 		"many.txt":   {many, nil},
@@ -100,13 +99,6 @@ func TestWriteTable(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, name, b.Bytes())
-			if name == "ascii.txt" {
-				for _, c := range b.Bytes() {
-					if c >= 0x80 {
-						t.Fatalf("a byte %#x beyond ASCII", c)
-					}
-				}
-			}
 			if name == "euler.txt" {
 				for line := range strings.Lines(b.String()) {
 					if width(line) > maxTable+1 {

@@ -208,6 +208,11 @@ type Provenance struct {
 	Program string `json:"program"`
 }
 
+// toASCII replaces the characters beyond ASCII that describe a function and its n:
+// b-files hold none.
+var toASCII = strings.NewReplacer("…", "..", "Σ", "sum", "≤", "<=",
+	"¹", "^1", "²", "^2", "³", "^3", "⁴", "^4", "⁵", "^5", "⁶", "^6", "⁷", "^7", "⁸", "^8", "⁹", "^9")
+
 // fields returns the name and text of what is known, in a fixed order.
 func (p Provenance) fields() [][2]string {
 	var out [][2]string

@@ -207,17 +207,6 @@ func (n *Notifier) push(m Notice) {
 	}
 }
 
-// Forget drops runs that are gone from memory: all but those given.
-func (n *Notifier) Forget(keep []jobs.RunID) {
-	runs := <-n.watch
-	defer func() { n.watch <- runs }()
-	for id := range runs {
-		if !slices.Contains(keep, id) {
-			delete(runs, id)
-		}
-	}
-}
-
 // Run sends messages until ctx ends, one at a time and in order. What waits
 // then is tried once more within the grace, so that a process that ends with
 // its run still tells of it.

@@ -108,8 +108,6 @@ func TestObserve(t *testing.T) {
 	if got := kinds(n); len(got) != 1 || got[0] != "complete" {
 		t.Errorf("told %v of a longer run", got)
 	}
-	n.Forget(nil)
-	see(0, jobs.Halted, 102, "")
 
 	n, _ = notifier(t, NotifyOptions{URL: "http://127.0.0.1:1/", Kinds: []string{"halted"}})
 	for _, s := range []jobs.State{jobs.Running, jobs.Failed, jobs.Running, jobs.Complete, jobs.Running, jobs.Halted} {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,9 +22,15 @@ type messenger struct {
 	st   *opened
 	only string // the name of the one run to look at, or empty for all
 
-	started map[jobs.RunID]*web.Notifier
+	started map[jobs.RunID]*teller
 	looked  bool // the runs were read before
 	senders sync.WaitGroup
+}
+
+// teller sends the messages about one epoch.
+type teller struct {
+	notifier *web.Notifier
+	stop     func() // has the sender try what waits once more and end
 }
 
 // run looks until ctx ends, once more after it, and waits for what is under way.
@@ -42,9 +49,11 @@ func (m *messenger) run(ctx, send context.Context, stop func()) {
 // look reads how the runs stand. A store out of reach is looked at again.
 func (m *messenger) look(ctx, send context.Context) {
 	runs, err := m.runs(ctx)
-	if _, err = jobs.Damaged(err); err != nil {
+	damaged, err := jobs.Damaged(err)
+	if err != nil {
 		return
 	}
+	m.forget(runs, damaged)
 	looked := m.looked
 	m.looked = true
 	for _, run := range runs {
@@ -75,6 +84,19 @@ func (m *messenger) look(ctx, send context.Context) {
 	}
 }
 
+// forget ends the senders of epochs that are not in the store any more: they are
+// neither among the runs nor among those that cannot be read.
+func (m *messenger) forget(runs []jobs.Run, damaged []jobs.DamagedRun) {
+	for id, t := range m.started {
+		here := slices.ContainsFunc(runs, func(r jobs.Run) bool { return r.ID == id }) ||
+			slices.ContainsFunc(damaged, func(d jobs.DamagedRun) bool { return d.ID == id })
+		if !here {
+			t.stop()
+			delete(m.started, id)
+		}
+	}
+}
+
 func (m *messenger) runs(ctx context.Context) ([]jobs.Run, error) {
 	if m.only == "" {
 		return m.st.Runs(ctx)
@@ -86,8 +108,10 @@ func (m *messenger) runs(ctx context.Context) ([]jobs.Run, error) {
 // notifier returns the run's notifier, which sends in a goroutine of its own, or
 // nil where nobody is to be told.
 func (m *messenger) notifier(send context.Context, run jobs.Run) *web.Notifier {
-	if n, ok := m.started[run.ID]; ok || run.Notify == nil {
-		return n
+	if t, ok := m.started[run.ID]; ok {
+		return t.notifier
+	} else if run.Notify == nil {
+		return nil
 	}
 	n, err := web.NewNotifier(web.NotifyOptions{
 		URL: run.Notify.URL, Kinds: run.Notify.On, StallAfter: time.Duration(run.Notify.StallMs) * time.Millisecond,
@@ -95,10 +119,12 @@ func (m *messenger) notifier(send context.Context, run jobs.Run) *web.Notifier {
 	})
 	if err != nil {
 		m.app.log().Error("no messages about the run", "run", run.ID.Name, "err", err)
-	} else {
+	}
+	send, stop := context.WithCancel(send)
+	if n != nil {
 		m.senders.Go(func() { n.Run(send, noticeGrace) })
 	}
-	m.started[run.ID] = n
+	m.started[run.ID] = &teller{n, stop}
 	return n
 }
 
@@ -107,7 +133,7 @@ func (a *app) withMessages(ctx context.Context, st *opened, only string, f func(
 	send, stopSending := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	m := &messenger{app: a, st: st, only: only, started: map[jobs.RunID]*web.Notifier{}}
+	m := &messenger{app: a, st: st, only: only, started: map[jobs.RunID]*teller{}}
 	// The state before f is what later ones are compared with, however fast f is.
 	m.look(ctx, send)
 	wg.Go(func() { m.run(ctx, send, stopSending) })
