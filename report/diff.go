@@ -14,16 +14,6 @@ type Difference struct {
 	A, B *engine.Int128
 }
 
-func (d Difference) String() string {
-	text := func(v *engine.Int128) string {
-		if v == nil {
-			return "no value"
-		}
-		return v.String()
-	}
-	return fmt.Sprintf("n = %d: %s and %s", d.N, text(d.A), text(d.B))
-}
-
 // Diff is the outcome of a comparison, in numbers of n.
 type Diff struct {
 	Same, Different, OnlyA, OnlyB int64

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -46,7 +47,7 @@ func TestCompare(t *testing.T) {
 		check := func(got, want Diff) {
 			t.Helper()
 			same := func(p, q *Difference) bool {
-				return (p == nil) == (q == nil) && (p == nil || p.String() == q.String())
+				return reflect.DeepEqual(p, q)
 			}
 			if got.Same != want.Same || got.Different != want.Different || got.OnlyA != want.OnlyA || got.OnlyB != want.OnlyB ||
 				!same(got.First, want.First) || !same(got.FirstOnly, want.FirstOnly) {

@@ -36,6 +36,15 @@ func CreateFile(path string, force bool) (*File, error) {
 	return &File{f: f, path: path, force: force}, nil
 }
 
+// existsError says in plain words that there is something where a file should go.
+type existsError struct{ path string }
+
+func (e *existsError) Error() string { return e.path + " exists already" }
+
+// Is makes it an fs.ErrExist.
+func (e *existsError) Is(target error) bool { return target == fs.ErrExist }
+
+// vacant returns nil where a file may be made, or replaced with force.
 func vacant(path string, force bool) error {
 	st, err := os.Lstat(path)
 	switch {
@@ -46,7 +55,7 @@ func vacant(path string, force bool) error {
 	case !st.Mode().IsRegular():
 		return fmt.Errorf("%s: %w", path, ErrSpecial)
 	case !force:
-		return fmt.Errorf("%s is there already: %w", path, fs.ErrExist)
+		return &existsError{path}
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func parseRange(s string) (lo, hi int64, err error) {
 		to = from
 	}
 	if ranged && (from == "" || to == "") {
-		return 0, 0, usagef("range %s is open at one end; want both, such as 1..1000", s)
+		return 0, 0, usagef("%s is open at one end; want both, such as 1..1000", s)
 	}
 	if lo, err = parseN(from); err != nil {
 		return 0, 0, err
@@ -145,7 +145,7 @@ func parseRange(s string) (lo, hi int64, err error) {
 		return 0, 0, err
 	}
 	if hi < lo {
-		return 0, 0, usagef("range %s runs backwards", s)
+		return 0, 0, usagef("%s runs backwards; want %s..%s", s, to, from)
 	}
 	return lo, hi + 1, nil
 }
@@ -154,7 +154,7 @@ func parseRange(s string) (lo, hi int64, err error) {
 func parseN(s string) (int64, error) {
 	v, err := config.ParseInt(s)
 	if err != nil {
-		return 0, usagef("n: %v; want a number such as 1000000, 1e6 or 10^6, or a range such as 1..1000", err)
+		return 0, usagef("%v; want a number such as 1000000, 1e6 or 10^6, or a range such as 1..1000", err)
 	}
 	if v.Sign() <= 0 || v.Cmp(big.NewInt(engine.MaxN)) > 0 {
 		return 0, usagef("n = %s is not within 1…%d", s, engine.MaxN)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
 	"github.com/nsweep/nsweep/report"
@@ -21,10 +22,12 @@ func (a *app) diffCmd() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare the values of two runs, or of a run and a file",
 		Long: `Compares two sequences of values and shows the first n at which they differ. A and
-B are RUN/SWEEP of the store, or files: b-files or CSV with n and value. Exit code 3
-when they differ, 2 when a file is no list of values.`,
+B are RUN/SWEEP of the store, or files: b-files or CSV with n and value; a file of
+that name wins. Both are read once, side by side. Exit code 3 when they differ, 2 when
+a file is no list of values.`,
 		Example: `  nsweep diff euler/hopping overnight/hopping
-  nsweep diff euler/hopping b000001.txt`,
+  nsweep diff euler/hopping b000001.txt
+  nsweep diff --json before.csv euler/hopping`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.diff(cmd.Context(), args[0], args[1], asJSON)
@@ -54,22 +57,73 @@ func (a *app) diff(ctx context.Context, one, other string, asJSON bool) (err err
 		return fmt.Errorf("compare %s and %s: %w", one, other, err)
 	}
 	if asJSON {
-		if err := writeJSON(a.out, d); err != nil {
+		if err := writeJSON(a.out, diffOf(one, other, d)); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.out, "same values at %s n, different at %s, only in %s %s, only in %s %s\n",
-			group(d.Same), group(d.Different), one, group(d.OnlyA), other, group(d.OnlyB))
-		for _, f := range []*report.Difference{d.First, d.FirstOnly} {
-			if f != nil {
-				fmt.Fprintf(a.out, "first at %s\n", f)
-			}
-		}
+		printDiff(a.out, one, other, d)
 	}
 	if !d.Equal() {
 		return coded(codeMismatch, fmt.Errorf("%s and %s differ", one, other))
 	}
 	return nil
+}
+
+// diffResult is the JSON of diff. Counts are numbers of n.
+type diffResult struct {
+	A         string         `json:"a"`
+	B         string         `json:"b"`
+	Equal     bool           `json:"equal"`
+	Same      aggregator.Int `json:"same"`
+	Different aggregator.Int `json:"different"`
+	OnlyA     aggregator.Int `json:"only_a"`
+	OnlyB     aggregator.Int `json:"only_b"`
+	// First is the first n with two values, FirstOnly the first with one.
+	First     *diffAt `json:"first,omitempty"`
+	FirstOnly *diffAt `json:"first_only,omitempty"`
+}
+
+// diffAt is an n with the values of both sides, where there are such.
+type diffAt struct {
+	N aggregator.Int `json:"n"`
+	A string         `json:"a,omitempty"`
+	B string         `json:"b,omitempty"`
+}
+
+func diffOf(one, other string, d report.Diff) diffResult {
+	at := func(x *report.Difference) *diffAt {
+		if x == nil {
+			return nil
+		}
+		out := &diffAt{N: aggregator.Int(x.N)}
+		if x.A != nil {
+			out.A = x.A.String()
+		}
+		if x.B != nil {
+			out.B = x.B.String()
+		}
+		return out
+	}
+	return diffResult{A: one, B: other, Equal: d.Equal(), Same: aggregator.Int(d.Same), Different: aggregator.Int(d.Different),
+		OnlyA: aggregator.Int(d.OnlyA), OnlyB: aggregator.Int(d.OnlyB), First: at(d.First), FirstOnly: at(d.FirstOnly)}
+}
+
+// printDiff says for people what differs, first of all how much.
+func printDiff(out io.Writer, one, other string, d report.Diff) {
+	if d.Equal() {
+		fmt.Fprintf(out, "%s and %s have the same values at the same %s n\n", one, other, group(d.Same))
+		return
+	}
+	fmt.Fprintf(out, "same value at %s n, another at %s; %s n only in %s, %s only in %s\n",
+		group(d.Same), group(d.Different), group(d.OnlyA), one, group(d.OnlyB), other)
+	if f := d.First; f != nil {
+		fmt.Fprintf(out, "first at n = %d: %s in %s, %s in %s\n", f.N, f.A, one, f.B, other)
+	}
+	if f := d.FirstOnly; f != nil && f.A != nil {
+		fmt.Fprintf(out, "first in one alone at n = %d: %s in %s\n", f.N, f.A, one)
+	} else if f != nil {
+		fmt.Fprintf(out, "first in one alone at n = %d: %s in %s\n", f.N, f.B, other)
+	}
 }
 
 // values opens RUN/SWEEP or a file. A file that exists wins.

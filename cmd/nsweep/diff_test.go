@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -73,5 +75,71 @@ func TestDiffUnreadable(t *testing.T) {
 	_, err = report.Compare(valuesOf("f", strings.NewReader("1 0\n")), valuesOf("f", iotest.ErrReader(gone)))
 	if !errors.Is(err, gone) || exitCode(err) != codeFailed {
 		t.Errorf("%v, exit code %d", err, exitCode(err))
+	}
+}
+
+// TestDiffSays: the text names both sides, the JSON has every number exactly.
+func TestDiffSays(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const big = "20264236729551612455" // W(10^10), above 2^63
+	write(t, ".", "a.txt", "1 0\n2 2\n3 1\n10000000000 "+big+"\n")
+	write(t, ".", "b.txt", "2 2\n3 7\n9007199254740993 5\n")
+	write(t, ".", "c.txt", "2 2\n3 7\n")
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"diff a.txt a.txt", "a.txt and a.txt have the same values at the same 4 n\n", codeDone},
+		{"diff a.txt b.txt", "same value at 1 n, another at 1; 2 n only in a.txt, 1 only in b.txt\nfirst at n = 3: 1 in a.txt, 7 in b.txt\nfirst in one alone at n = 1: 0 in a.txt\n", codeMismatch},
+		{"diff c.txt b.txt", "same value at 2 n, another at 0; 0 n only in c.txt, 1 only in b.txt\nfirst in one alone at n = 9007199254740993: 5 in b.txt\n", codeMismatch},
+		{"diff --json c.txt c.txt", `{"a":"c.txt","b":"c.txt","equal":true,"same":2,"different":0,"only_a":0,"only_b":0}`, codeDone},
+		{"diff --json a.txt b.txt", `{"a":"a.txt","b":"b.txt","equal":false,"same":1,"different":1,"only_a":2,"only_b":1,"first":{"n":3,"a":"1","b":"7"},"first_only":{"n":1,"a":"0"}}`, codeMismatch},
+		{"diff --json c.txt b.txt", `{"a":"c.txt","b":"b.txt","equal":false,"same":2,"different":0,"only_a":0,"only_b":1,"first_only":{"n":"9007199254740993","b":"5"}}`, codeMismatch},
+	} {
+		var out, errs strings.Builder
+		code := execute(t.Context(), strings.Fields(c.args), streams{in: strings.NewReader(""), out: &out, err: &errs})
+		got := out.String()
+		if strings.Contains(c.args, "--json") {
+			var b bytes.Buffer
+			if err := json.Compact(&b, []byte(got)); err != nil {
+				t.Fatal(err)
+			}
+			got = b.String()
+		}
+		if code != c.code || got != c.want {
+			t.Errorf("%s: exit code %d\n%s\nwant %d\n%s", c.args, code, got, c.code, c.want)
+		}
+	}
+}
+
+// TestExportFlags: a flag that would have no effect is refused, and a file's
+// name or an A-number gives the format.
+func TestExportFlags(t *testing.T) {
+	for _, c := range []struct {
+		o      exportOptions
+		format string
+		out    string
+		says   string
+	}{
+		{o: exportOptions{}, format: "csv", out: "-"},
+		{o: exportOptions{anumber: "A000788"}, format: "bfile", out: "b000788.txt"},
+		{o: exportOptions{anumber: "788", out: "x.txt"}, format: "bfile", out: "x.txt"},
+		{o: exportOptions{out: "x.parquet"}, format: "parquet", out: "x.parquet"},
+		{o: exportOptions{anumber: "A0007888888", out: "x.txt"}, says: "--anumber: "},
+		{o: exportOptions{anumber: "A000788", out: "x.csv", format: "csv"}, says: "--anumber A000788: names a b-file; --format csv has no place for it"},
+		{o: exportOptions{author: "J"}, says: "--author is for --oeis"},
+		{o: exportOptions{oeis: true}, says: "--oeis needs --anumber"},
+		{o: exportOptions{format: "xml"}, says: "--format xml: want bfile, csv, jsonl or parquet"},
+	} {
+		err := c.o.complete()
+		switch {
+		case c.says != "":
+			var coded *codedError
+			if !errors.As(err, &coded) || coded.code != codeUsage || !strings.HasPrefix(err.Error(), c.says) {
+				t.Errorf("%+v: %v, want %s", c.o, err, c.says)
+			}
+		case err != nil || c.o.format != c.format || c.o.out != c.out:
+			t.Errorf("%+v: %v, want %s in %s", c.o, err, c.format, c.out)
+		}
 	}
 }

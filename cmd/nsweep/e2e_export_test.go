@@ -40,7 +40,7 @@ func TestExport(t *testing.T) {
 	call(t, dir, nil, codeDone, "diff", "euler/hopping", "b000001.txt")
 	write(t, dir, "other.csv", "n,value\n1,0\n2,2\n3,1\n4,5\n")
 	out, _ := call(t, dir, nil, codeMismatch, "diff", "euler/hopping", "other.csv")
-	if !strings.Contains(out, "n = 4: 4 and 5") {
+	if !strings.Contains(out, "first at n = 4: 4 in euler/hopping, 5 in other.csv") {
 		t.Errorf("diff says %s", out)
 	}
 	call(t, dir, nil, codeUsage, "diff", "euler", "nosuch.txt")

@@ -177,6 +177,8 @@ func (a *app) export(ctx context.Context, name, sweep string, o exportOptions) (
 			return err
 		}
 		return a.bundle(src, v, o)
+	case o.out == "-" && o.format == string(report.Parquet) && terminal(a.out):
+		return usagef("--format parquet is not for a terminal; want -o FILE, or a pipe")
 	case o.out == "-":
 		_, err = a.exportTo(a.out, src, o)
 		return partial(src.sweep, err)
@@ -203,7 +205,7 @@ func occupied(path string, err error) error {
 	case errors.Is(err, report.ErrSpecial):
 		return usagef("--output %s: is not a regular file; want the name of a file", path)
 	case errors.Is(err, os.ErrExist):
-		return usagef("%s exists already; --force overwrites it", path)
+		return usagef("%w; --force overwrites it", err)
 	}
 	return nil
 }
@@ -257,16 +259,19 @@ func (o *exportOptions) complete() error {
 	for _, f := range report.Formats {
 		known = known || string(f) == o.format
 	}
+	name, wrong := report.BFileName(o.anumber)
 	switch {
 	case !known:
 		return usagef("--format %s: want bfile, csv, jsonl or parquet", o.format)
+	case o.anumber != "" && wrong != nil:
+		return usagef("--anumber: %v", wrong)
+	case o.anumber != "" && !o.oeis && o.format != string(report.BFile):
+		return usagef("--anumber %s: names a b-file; --format %s has no place for it", o.anumber, o.format)
+	case o.author != "" && !o.oeis:
+		return usagef("--author is for --oeis, whose lines name who computed the b-file")
 	case o.oeis && o.anumber == "":
 		return usagef("--oeis needs --anumber, such as A000788")
 	case o.out == "" && o.format == string(report.BFile) && o.anumber != "":
-		name, err := report.BFileName(o.anumber)
-		if err != nil {
-			return usagef("--anumber: %v", err)
-		}
 		o.out = name
 	case o.out == "":
 		o.out = "-"
@@ -335,7 +340,7 @@ func (a *app) bundle(src source, v sweepVerification, o exportOptions) error {
 	}
 	err := report.WriteBundle(o.bundle, parts, o.force)
 	if errors.Is(err, os.ErrExist) {
-		return usagef("%v; --force overwrites", err)
+		return usagef("%v; --force overwrites it", err)
 	}
 	if err != nil {
 		return partial(src.sweep, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 // verification says what of a run was confirmed by a second computation, and
@@ -182,7 +183,7 @@ func (v *verification) print(out io.Writer) {
 			if x.Own > 0 {
 				own = ", which had stored them itself"
 			}
-			fmt.Fprintf(out, "    %s cells %s, on %s%s\n", group(x.Cells), how, x.Worker, own)
+			fmt.Fprintf(out, "    %s %s, on %s%s\n", report.Plural(x.Cells, "cell"), how, x.Worker, own)
 		}
 	}
 	printQuarantine(out, v.Quarantine)

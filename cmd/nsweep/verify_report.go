@@ -8,6 +8,7 @@ import (
 	"github.com/nsweep/nsweep/aggregator"
 	"github.com/nsweep/nsweep/engine"
 	"github.com/nsweep/nsweep/jobs"
+	"github.com/nsweep/nsweep/report"
 )
 
 // verifyReport is what verify found, and its JSON.
@@ -132,7 +133,7 @@ func (r *verifyReport) print(out io.Writer) error {
 			if !c.Other {
 				how += ", the run's own algorithm, from a start of its own"
 			}
-			fmt.Fprintf(out, "%s: %s cells with %s values computed again %s\n", s.Name, group(c.Cells), group(int64(c.Values)), how)
+			fmt.Fprintf(out, "%s: %s with %s computed again %s\n", s.Name, report.Plural(c.Cells, "cell"), report.Plural(int64(c.Values), "value"), how)
 		}
 		shown := 0
 		for _, list := range [][]finding{s.Damaged, s.Different} {
