@@ -261,3 +261,26 @@ func TestDetail(t *testing.T) {
 		t.Errorf("facts are %v, want %v", facts, want)
 	}
 }
+
+// TestDetailCountsWhatIsDone: the work that is shown is that of the algorithm as
+// it computes values, also where that leaves the stopping group to be found by
+// more, as at one of these n.
+func TestDetailCountsWhatIsDone(t *testing.T) {
+	const lateUnknown = 65_486
+	e := New()
+	for _, n := range []int64{905, 66_000, lateUnknown} {
+		w, err := e.Resolve(engine.Work{Lo: n, Hi: n + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		usual, exact := mustSolve(t, newClasses(), int(n)), mustSolve(t, newExactClasses(), int(n))
+		if (usual.group == 0) != (n == lateUnknown) {
+			t.Errorf("n = %d: group %d from the usual columns", n, usual.group)
+		}
+		v, facts, err := e.(engine.Detailer).Detail(t.Context(), w)
+		want := []engine.Fact{{Name: "stopping group", Value: fmt.Sprint(exact.group)}, {Name: "evaluations", Value: fmt.Sprint(usual.work)}}
+		if err != nil || v.String() != fmt.Sprint(exact.value) || !slices.Equal(facts, want) {
+			t.Errorf("n = %d: %s, %v (%v), want %d, %v", n, v, facts, err, exact.value, want)
+		}
+	}
+}

@@ -12,7 +12,8 @@ type solver interface {
 // result is M(n) and how it was found.
 type result struct {
 	value int
-	// group is the stopping group t(n), 0 for algorithms without groups.
+	// group is the stopping group t(n), 0 for algorithms without groups and where
+	// late columns leave it unknown.
 	group int
 	// work counts the algorithm's own unit: positions, steps, updates or
 	// evaluations.
