@@ -42,6 +42,7 @@ func TestCareless(t *testing.T) {
 		{[]string{"plan", "small.yaml", "--set", "sweeps.h.n={to: 10^9}"}, codeUsage, "--set sweeps.h.n: algorithm classes reaches n = 200000000, not 1000000000"},
 		{[]string{"plan", "small.yaml", "--set", "sweeps.h.params={base: 3}"}, codeUsage, "--set sweeps.h.params: sweeps.h.params.base: parameter base is 3, only 2 is supported"},
 		{[]string{"get", "small", "h"}, codeUsage, "nsweep: get: 2 arguments given; want nsweep get RUN SWEEP N… (see nsweep get --help)"},
+		{[]string{"submit", "small.yaml", "--json"}, codeUsage, "--json is for the result, which only --wait has"},
 		{[]string{"bench", "x"}, codeUsage, "nsweep: bench: 1 argument given; want nsweep bench (see nsweep bench --help)"},
 		{[]string{"stauts", "small"}, codeUsage, "there is no command stauts; did you mean status?"},
 		{[]string{"nosuch"}, codeUsage, "there is no command nosuch (see nsweep --help)"},

@@ -233,3 +233,21 @@ func TestRedisRestart(t *testing.T) {
 		t.Errorf("result %+v", r)
 	}
 }
+
+// TestSubmitToNobody: a run that is handed over waits for workers; where there
+// are none, submit says so.
+func TestSubmitToNobody(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	dir := t.TempDir()
+	write(t, dir, "toy.yaml", toyYAML)
+	const hint = "no worker is there to compute it"
+	if _, errs := call(t, dir, on(srv), codeDone, "submit", "toy.yaml"); !strings.Contains(errs, hint) {
+		t.Errorf("submit to nobody says %q", errs)
+	}
+	w := cli(t, dir, on(srv), "worker")
+	until(t, "the worker", func() bool { return len(statusOf(t, dir, on(srv), "toy").Workers) == 1 })
+	if _, errs := call(t, dir, on(srv), codeDone, "submit", "toy.yaml"); strings.Contains(errs, hint) {
+		t.Errorf("submit to worker %d says %q", w.cmd.Process.Pid, errs)
+	}
+}

@@ -32,6 +32,9 @@ sums and ranges; values that are there are kept.`,
 }
 
 func (a *app) submit(ctx context.Context, file string, o runOptions, waitFor bool) (err error) {
+	if o.json && !waitFor {
+		return usagef("--json is for the result, which only --wait has; for how the run stands see nsweep status --json")
+	}
 	e, sweeps, err := a.load(file, o.sets)
 	if err != nil {
 		return err
@@ -49,6 +52,9 @@ func (a *app) submit(ctx context.Context, file string, o runOptions, waitFor boo
 		return err
 	}
 	a.announce(st, en)
+	if !en.done {
+		a.missWorkers(ctx, st, en)
+	}
 	if !waitFor {
 		return nil
 	}
@@ -56,6 +62,14 @@ func (a *app) submit(ctx context.Context, file string, o runOptions, waitFor boo
 		return err
 	}
 	return a.conclude(ctx, st, en, o.json)
+}
+
+// missWorkers says so when nobody is there to compute the run.
+func (a *app) missWorkers(ctx context.Context, st *opened, en ensured) {
+	s, err := a.fullStatus(ctx, st, en.run)
+	if err == nil && len(s.atHand()) == 0 {
+		fmt.Fprintf(a.err, "no worker is there to compute it; it waits for nsweep worker and nsweep scheduler\n")
+	}
 }
 
 // await watches a run until it has ended.
