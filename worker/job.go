@@ -27,7 +27,8 @@ type job struct {
 	worker *Worker
 	task   jobs.Task
 	log    *slog.Logger
-	share  int // seats that it takes
+	lines  *lines // the last ones of log
+	share  int    // seats that it takes
 
 	waiting  atomic.Bool   // for a seat
 	fraction atomic.Uint64 // math.Float64bits
@@ -75,7 +76,7 @@ func (j *job) run(ctx context.Context) {
 		outcome = Early
 		j.log.Info("task ended early", "cause", cause, "err", err)
 	default:
-		last.Error, outcome = err.Error(), Failed
+		last.Error, outcome = err.Error()+j.lines.String(), Failed
 		j.log.Error("task failed", "err", err)
 	}
 	if told := j.worker.opts.OnTask; told != nil {
@@ -107,7 +108,7 @@ func (j *job) sit(ctx context.Context, cancel context.CancelCauseFunc) error {
 func (j *job) guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("engine %s panicked: %v", j.task.Engine, p)
+			err = fmt.Errorf("engine %s panicked: %v%s", j.task.Engine, p, panicStack())
 		}
 	}()
 	return f()

@@ -289,7 +289,8 @@ func (w *Worker) ProcessTask(ctx context.Context, at *asynq.Task) error {
 		return err // nil, or asynq tries the transport again
 	}
 	w.serves(t.Run)
-	j := &job{worker: w, task: t, log: log, share: w.seats.want(t.Alone)}
+	log, last := logged(log)
+	j := &job{worker: w, task: t, log: log, lines: last, share: w.seats.want(t.Alone)}
 	j.run(context.WithoutCancel(ctx))
 	return nil
 }

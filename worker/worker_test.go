@@ -262,13 +262,14 @@ func TestFailuresAreTold(t *testing.T) {
 		want string
 		upto int64
 	}{
-		"error":           {o: testengine.Options{FailAt: 777}, want: "told to fail at n = 777", upto: 751},
-		"panic":           {o: testengine.Options{PanicAt: 777}, want: "panicked: told to panic", upto: 751},
-		"other version":   {o: testengine.Options{Version: 2}, want: "value version 2", upto: 1},
-		"other grid":      {t: func(t *jobs.Task) { t.Grid = 9 }, want: "the task wants 1 and 9", upto: 1},
-		"unknown engine":  {t: func(t *jobs.Task) { t.Engine = "x" }, want: `unknown engine "x"`, upto: 1},
-		"out of reach":    {t: func(t *jobs.Task) { t.Lo, t.Hi = 2_000_000_001, 2_000_000_051 }, want: "reaches n = 1000000000", upto: 1},
-		"wrong parameter": {t: func(t *jobs.Task) { t.Params = engine.Params{"x": 1} }, want: "unknown parameter", upto: 1},
+		"error":            {o: testengine.Options{FailAt: 777}, want: "told to fail at n = 777", upto: 751},
+		"panic":            {o: testengine.Options{PanicAt: 777}, want: "panicked: told to panic", upto: 751},
+		"stack of a panic": {o: testengine.Options{PanicAt: 777}, want: "testengine.(*Engine).Compute", upto: 751},
+		"other version":    {o: testengine.Options{Version: 2}, want: "value version 2", upto: 1},
+		"other grid":       {t: func(t *jobs.Task) { t.Grid = 9 }, want: "the task wants 1 and 9", upto: 1},
+		"unknown engine":   {t: func(t *jobs.Task) { t.Engine = "x" }, want: `unknown engine "x"`, upto: 1},
+		"out of reach":     {t: func(t *jobs.Task) { t.Lo, t.Hi = 2_000_000_001, 2_000_000_051 }, want: "reaches n = 1000000000", upto: 1},
+		"wrong parameter":  {t: func(t *jobs.Task) { t.Params = engine.Params{"x": 1} }, want: "unknown parameter", upto: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeStore()

@@ -196,7 +196,7 @@ func (a *app) examineStore(ctx context.Context, h *health, p patient) error {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		h.say("reachable", store.Unfit, "%s", firstLine(err))
+		h.say("reachable", store.Unfit, "%s", firstLine(err.Error()))
 		return nil
 	}
 	h.say("reachable", store.Fit, "%s answers", st.where)
@@ -222,12 +222,12 @@ const (
 func examineLink(ctx context.Context, st *opened, pings int) []diagnosis {
 	var out []diagnosis
 	if d, err := st.Latency(ctx, pings); err != nil {
-		out = append(out, diagnosis{Check: "latency", Verdict: store.Unfit, Text: firstLine(err)})
+		out = append(out, diagnosis{Check: "latency", Verdict: store.Unfit, Text: firstLine(err.Error())})
 	} else {
 		out = append(out, judgeLatency(d, pings))
 	}
 	if off, err := st.ClockOffset(ctx); err != nil {
-		out = append(out, diagnosis{Check: "clock", Verdict: store.Unfit, Text: firstLine(err)})
+		out = append(out, diagnosis{Check: "clock", Verdict: store.Unfit, Text: firstLine(err.Error())})
 	} else {
 		out = append(out, judgeClock(off))
 	}

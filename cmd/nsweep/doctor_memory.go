@@ -107,7 +107,7 @@ func judgeMemory(f store.Fitness, d demand, name string) diagnosis {
 func (a *app) examineMemory(ctx context.Context, st *opened, f store.Fitness, p patient) diagnosis {
 	d, err := demandOf(ctx, st, p.name, p.sweeps)
 	if err != nil {
-		return diagnosis{Check: "memory", Verdict: store.Unfit, Text: "the runs in the store cannot be read: " + firstLine(err)}
+		return diagnosis{Check: "memory", Verdict: store.Unfit, Text: "the runs in the store cannot be read: " + firstLine(err.Error())}
 	}
 	return judgeMemory(f, d, p.name)
 }
@@ -143,7 +143,7 @@ func (a *app) examineEmbedded(ctx context.Context, h *health, p patient) error {
 		h.say("reachable", store.Fit, "a process owns %s and answers", h.Store)
 		s, err := store.Open(ctx, store.Options{Dialer: dial, Embedded: true, Logger: a.log()})
 		if err != nil {
-			h.say("data", store.Unfit, "%s", firstLine(err))
+			h.say("data", store.Unfit, "%s", firstLine(err.Error()))
 			return nil
 		}
 		defer s.Close()
@@ -151,7 +151,7 @@ func (a *app) examineEmbedded(ctx context.Context, h *health, p patient) error {
 			need = d.total()
 		}
 	case !errors.Is(err, embedredis.ErrNotRunning):
-		h.say("reachable", store.Unfit, "%s", firstLine(err))
+		h.say("reachable", store.Unfit, "%s", firstLine(err.Error()))
 		return nil
 	default:
 		info, err := os.Stat(dir)
@@ -159,7 +159,7 @@ func (a *app) examineEmbedded(ctx context.Context, h *health, p patient) error {
 		case errors.Is(err, fs.ErrNotExist):
 			h.say("reachable", store.Fit, "%s is not there yet; the first run makes it", h.Store)
 		case err != nil:
-			h.say("reachable", store.Unfit, "%s", firstLine(err))
+			h.say("reachable", store.Unfit, "%s", firstLine(err.Error()))
 			return nil
 		case !info.IsDir():
 			h.say("reachable", store.Unfit, "%s is a file", dir)

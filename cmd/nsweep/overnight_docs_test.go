@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -77,7 +76,7 @@ func TestOperations(t *testing.T) {
 		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"), "NSWEEP_REDIS_URL="+srv.URL())
 		begin := time.Now()
 		out, err := cmd.CombinedOutput()
-		t.Logf("%s: %s", time.Since(begin).Round(time.Millisecond), firstLine(errors.New(script)))
+		t.Logf("%s: %s", time.Since(begin).Round(time.Millisecond), firstLine(script))
 		if err != nil {
 			t.Errorf("%v of\n%s\n%s", err, script, out)
 		}

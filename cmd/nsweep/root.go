@@ -191,9 +191,10 @@ func (a *app) given() map[string]string {
 	return m
 }
 
-func firstLine(err error) string {
-	s, _, _ := strings.Cut(err.Error(), "\n")
-	return s
+// firstLine leaves out what an error says on further lines, such as a stack.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 // version names the build by the module's version or its commit.

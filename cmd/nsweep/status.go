@@ -88,6 +88,8 @@ func (a *app) statusCmd() *cobra.Command {
 		Use:   "status RUN",
 		Short: "Show how a run stands",
 		Long: `Shows how far a run is, what failed or is disputed, who computes and who leads.
+Of an error it shows the first line; --json has the engine's stack, when it panicked,
+and the last log lines of the task.
 
 --watch redraws that once a second until the run has ended: bars and the time that
 is left go by the estimated cost of what is open, and each worker has its values a
@@ -219,7 +221,7 @@ func (s runStatus) print(out io.Writer) {
 		}
 	}
 	for _, f := range s.Failures {
-		fmt.Fprintf(out, "failed: sweep %s, %s: %s\n", f.Sweep, failedN(f), f.Error)
+		fmt.Fprintf(out, "failed: sweep %s, %s: %s\n", f.Sweep, failedN(f), firstLine(f.Error))
 	}
 	if s.Verification != nil {
 		s.Verification.print(out)

@@ -176,7 +176,7 @@ func (w *watcher) frame(v view, cols, rows int) []string {
 		wrong = append(wrong, fmt.Sprintf("in quarantine: worker %s: %s", q.Worker, q.Why()))
 	}
 	for _, f := range v.runStatus.Failures {
-		wrong = append(wrong, fmt.Sprintf("failed: sweep %s, %s: %s", f.Sweep, failedN(f), f.Error))
+		wrong = append(wrong, fmt.Sprintf("failed: sweep %s, %s: %s", f.Sweep, failedN(f), firstLine(f.Error)))
 	}
 	workers := w.workerLines(v)
 	// Both lists have a half of what is left, and what the other does not need.
