@@ -86,7 +86,7 @@ func (a *app) compute(ctx context.Context, name string, ns []string, o computeOp
 	}
 	out := bufio.NewWriterSize(a.out, 1<<16)
 	p := valuePrinter{out: out, json: o.json}
-	var sum summary
+	sum := summary{total: engine.NewPowerSum(1)}
 	for _, w := range works {
 		switch {
 		case o.detail:
@@ -170,21 +170,16 @@ type valuePrinter struct {
 }
 
 func (p *valuePrinter) print(piece engine.Piece) error {
-	for i := range piece.Len() {
-		n, v := piece.Lo+int64(i), piece.At(i)
-		if p.json {
-			p.buf = fmt.Appendf(p.buf[:0], `{"n":%s,"value":%s}`, jsonInt(engine.Int128From(n)), jsonInt(v))
-		} else {
-			p.buf = engine.Int128From(n).Append(p.buf[:0])
-			p.buf = append(p.buf, ' ')
-			p.buf = v.Append(p.buf)
-		}
-		p.buf = append(p.buf, '\n')
-		if _, err := p.out.Write(p.buf); err != nil {
-			return err
+	p.buf = p.buf[:0]
+	if !p.json {
+		p.buf = piece.AppendLines(p.buf, ' ')
+	} else {
+		for i := range piece.Len() {
+			p.buf = fmt.Appendf(p.buf, `{"n":%s,"value":%s}`+"\n", jsonInt(engine.Int128From(piece.Lo+int64(i))), jsonInt(piece.At(i)))
 		}
 	}
-	return nil
+	_, err := p.out.Write(p.buf)
+	return err
 }
 
 // jsonInt writes an integer so that no JSON reader loses a digit: as a number
@@ -271,52 +266,32 @@ type valueAt struct {
 type summary struct {
 	count                        int64
 	first, last, least, greatest valueAt
-	total                        big.Int
-	chunk                        engine.Int128
-	pending                      int
+	total                        *engine.PowerSum
 }
 
 func (s *summary) add(p engine.Piece) error {
-	for i := range p.Len() {
-		n, v := p.Lo+int64(i), p.At(i)
-		if s.count == 0 {
-			s.first = valueAt{n, v}
-		}
-		if s.count == 0 || v.Cmp(s.least.v) < 0 {
-			s.least = valueAt{n, v}
-		}
-		if s.count == 0 || v.Cmp(s.greatest.v) > 0 {
-			s.greatest = valueAt{n, v}
-		}
-		s.count++
-		s.add1(v)
+	if p.Len() == 0 {
+		return nil
 	}
-	if k := p.Len(); k > 0 {
-		s.last = valueAt{p.Lo + int64(k) - 1, p.At(k - 1)}
+	least, greatest := p.Extremes()
+	s.total.Add(p, engine.Size(least, greatest))
+	at := func(i int) valueAt { return valueAt{p.Lo + int64(i), p.At(i)} }
+	if s.count == 0 {
+		s.first = at(0)
 	}
+	if s.count == 0 || least.Cmp(s.least.v) < 0 {
+		s.least = at(p.Index(least))
+	}
+	if s.count == 0 || greatest.Cmp(s.greatest.v) > 0 {
+		s.greatest = at(p.Index(greatest))
+	}
+	s.last = at(p.Len() - 1)
+	s.count += int64(p.Len())
 	return nil
 }
 
-// add1 sums in 128 bits while values fit 64 bits: 2^32 of them stay below
-// 2^96. Others go to the big total at once.
-func (s *summary) add1(v engine.Int128) {
-	if _, ok := v.Int64(); !ok {
-		s.total.Add(&s.total, v.Big())
-		return
-	}
-	s.chunk = s.chunk.Add(v)
-	if s.pending++; s.pending == 1<<30 {
-		s.flush()
-	}
-}
-
-func (s *summary) flush() {
-	s.total.Add(&s.total, s.chunk.Big())
-	s.chunk, s.pending = engine.Int128{}, 0
-}
-
 func (s *summary) print(out io.Writer, f string, asJSON bool) {
-	s.flush()
+	total := s.total.Value()
 	rows := []struct {
 		name string
 		at   valueAt
@@ -326,12 +301,12 @@ func (s *summary) print(out io.Writer, f string, asJSON bool) {
 		for _, r := range rows {
 			fmt.Fprintf(out, `,"%s":{"n":%s,"value":%s}`, r.name, jsonInt(engine.Int128From(r.at.n)), jsonInt(r.at.v))
 		}
-		fmt.Fprintf(out, `,"sum":%s}`+"\n", jsonBig(&s.total))
+		fmt.Fprintf(out, `,"sum":%s}`+"\n", jsonBig(total))
 		return
 	}
 	fmt.Fprintf(out, "count    %d\n", s.count)
 	for _, r := range rows {
 		fmt.Fprintf(out, "%-8s %s(%d) = %s\n", r.name, f, r.at.n, r.at.v)
 	}
-	fmt.Fprintf(out, "sum      %s\n", s.total.String())
+	fmt.Fprintf(out, "sum      %s\n", total)
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,9 +91,9 @@ func TestHuge(t *testing.T) {
 	start := s.start
 	if soak() {
 		// The race detector would be measured otherwise.
-		bin := filepath.Join(t.TempDir(), "nsweep")
-		if out, err := exec.Command("go", "build", "-tags", testEngines, "-o", bin, ".").CombinedOutput(); err != nil {
-			t.Fatalf("build: %v\n%s", err, out)
+		bin, err := goBuild(".", "-tags", testEngines)
+		if err != nil {
+			t.Fatal(err)
 		}
 		start = func(env []string, args ...string) *proc { return launch(t, bin, s.dir, env, args...) }
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,23 +25,42 @@ import (
 // the insides of the engines are without the detector, under which they take
 // seventy times as long: the tests of their own packages run with it.
 var built = sync.OnceValues(func() (string, error) {
+	args := []string{"-race", "-gcflags=github.com/nsweep/nsweep/engine/...=-race=false", "-tags", testEngines}
+	if os.Getenv("NSWEEP_SOAK") != "" {
+		// The long tests are about hours of real work, which the race detector
+		// would make a hundred times longer.
+		args = args[1:]
+	}
+	return goBuild(".", args...)
+})
+
+// released is the binary as users have it, for what the race detector would
+// falsify: memory, and minutes of work.
+var released = sync.OnceValues(func() (string, error) { return goBuild(".") })
+
+// binaries are the folders that goBuild has made.
+var binaries struct {
+	sync.Mutex
+	dirs []string
+}
+
+// goBuild builds the program of a package in a folder that lasts as long as the
+// tests.
+func goBuild(pkg string, args ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "nsweep-e2e-")
 	if err != nil {
 		return "", err
 	}
+	binaries.Lock()
+	binaries.dirs = append(binaries.dirs, dir)
+	binaries.Unlock()
 	bin := filepath.Join(dir, "nsweep")
-	args := []string{"build", "-race", "-gcflags=github.com/nsweep/nsweep/engine/...=-race=false", "-tags", testEngines, "-o", bin, "."}
-	if os.Getenv("NSWEEP_SOAK") != "" {
-		// The long tests are about hours of real work, which the race detector
-		// would make a hundred times longer.
-		args = slices.DeleteFunc(args, func(a string) bool { return a == "-race" })
-	}
-	out, err := exec.Command("go", args...).CombinedOutput()
-	if err != nil {
+	args = append([]string{"build", "-o", bin}, append(args, pkg)...)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return bin, nil
-})
+}
 
 func TestMain(m *testing.M) {
 	// A process of a race build waits a second at its end for reports from other
@@ -55,8 +73,8 @@ func TestMain(m *testing.M) {
 		f.Value.Set(strconv.Itoa(max(6, runtime.GOMAXPROCS(0))))
 	}
 	code := m.Run()
-	if bin, err := built(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
+	for _, dir := range binaries.dirs {
+		os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }

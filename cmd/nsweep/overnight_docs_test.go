@@ -33,9 +33,9 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The program as users have it: the race detector would take minutes.
-	bin := filepath.Join(t.TempDir(), "nsweep")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	bin, err := released()
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	_, conf, ok := strings.Cut(string(text), "```conf\n")
