@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -39,9 +40,23 @@ func (d *drawing) write(w io.Writer) error {
 		// The library calls embedded PNG images JPEG, which not every viewer
 		// forgives.
 		out = bytes.ReplaceAll(out, []byte("data:image/jpg;"), []byte("data:image/png;"))
+		// Whoever hears the picture gets its title first.
+		var name bytes.Buffer
+		if err := xml.EscapeText(&name, []byte(d.title())); err != nil {
+			return fmt.Errorf("plot: %w", err)
+		}
+		out = bytes.Replace(out, []byte("<svg "), fmt.Appendf(nil, `<svg role="img" aria-label="%s" `, name.Bytes()), 1)
 	}
 	_, err := w.Write(out)
 	return err
+}
+
+// title stands above the picture.
+func (d *drawing) title() string {
+	if d.o.Title != "" {
+		return d.o.Title
+	}
+	return d.m.title
 }
 
 func (d *drawing) draw(p *picture) {
@@ -50,11 +65,7 @@ func (d *drawing) draw(p *picture) {
 	p.lines(x, y)
 	paint()
 	p.frame(x, y)
-	title := d.o.Title
-	if title == "" {
-		title = d.m.title
-	}
-	p.string(title, (left+right)/2, pictureHeight-28, 15, draw.XCenter, p.text, 0)
+	p.string(d.title(), (left+right)/2, pictureHeight-28, 15, draw.XCenter, p.text, 0)
 	xName, yName := "n", d.m.yName
 	if d.m.xName != "" {
 		xName = d.m.xName
@@ -74,6 +85,9 @@ func (d *drawing) footer() []string {
 	line := fmt.Sprintf("%d points", d.count)
 	if d.hidden > 0 {
 		line += fmt.Sprintf(", %d not shown", d.hidden)
+	}
+	if d.ns == nil && !d.m.curve && !d.m.histogram {
+		line += ", stronger where more fall together"
 	}
 	if d.high {
 		line += fmt.Sprintf(", scaled to those from n = %d on", settled)

@@ -97,7 +97,7 @@ func newMeasure(kind PlotKind, symbol string) (measure, error) {
 			y: func(n int64, v engine.Int128) (float64, bool) { return float(v) / float64(n) / float64(n), true }}, nil
 	case PlotDeviation:
 		zero := 0.0
-		return measure{title: "(" + symbol + " − 2n²/π²)/n", yName: "(" + symbol + " − 2n²/π²)/n", mark: &zero, y: deviation}, nil
+		return measure{title: "(" + symbol + " − 2n²/π²)/n", yName: "(" + symbol + " − 2n²/π²)/n", mark: &zero, markName: "0", y: deviation}, nil
 	}
 	return measure{}, fmt.Errorf("plot %q is not known, want one of %s", kind, kindNames())
 }

@@ -244,6 +244,33 @@ func svgText(b []byte) (string, error) {
 	}
 }
 
+// TestPlotSaysWhatItIs: an SVG has its title as its name, and pixels that stand for
+// many points are explained.
+func TestPlotSaysWhatItIs(t *testing.T) {
+	for _, c := range []struct {
+		count int64
+		dark  bool
+		want  string
+	}{{100, false, "run x · 100 points"}, {maxDots + 1, false, "run x · 5001 points, stronger where more fall together"},
+		{maxDots + 1, true, "run x · 5001 points, stronger where more fall together"}} {
+		var b bytes.Buffer
+		o := PlotOptions{Kind: PlotValue, Image: "svg", Lo: 1, Hi: c.count + 1, Symbol: "M(n)", Title: "a < b & c", Footer: []string{"run x"}, Dark: c.dark}
+		if err := Plot(&b, stream(1, c.count, scattered), o); err != nil {
+			t.Fatal(err)
+		}
+		text, err := svgText(b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text, "\n"+c.want+"\n") {
+			t.Errorf("no line %q in %q", c.want, text)
+		}
+		if !strings.Contains(b.String(), `<svg role="img" aria-label="a &lt; b &amp; c" `) {
+			t.Errorf("begins with %.300s", b.String())
+		}
+	}
+}
+
 // TestPlotLogX spreads the points 10³ … 10⁹ evenly.
 func TestPlotLogX(t *testing.T) {
 	var points []engine.Piece

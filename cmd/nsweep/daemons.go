@@ -71,6 +71,11 @@ func (a *app) workerCmd() *cobra.Command {
 values. On SIGINT or SIGTERM it takes no more, commits what it has and leaves;
 the rest is given out again. Workers may join and leave at any time.
 
+It begins with a self-test: an engine that gives a known value wrong makes it
+refuse to work, with exit code 1. Where two others agree against what it computed
+it is put into quarantine: the run takes nothing more from it, and it ends with
+exit code 3.
+
 --for and --until do the same at their time. --max-memory has the memory
 collected harder near the limit; when it stays above it for 10 s the worker
 leaves with exit code 1, so that whoever supervises it starts a new one.

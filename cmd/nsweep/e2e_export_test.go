@@ -140,6 +140,15 @@ func TestPlot(t *testing.T) {
 	}
 }
 
+// TestGroupsForViewers: t(n) is computed, so a viewer gets a part of a long window.
+func TestGroupsForViewers(t *testing.T) {
+	for _, c := range []struct{ lo, hi, want int64 }{{1, 2, 1}, {1, 1001, 1}, {1, 1002, 2}, {1, 20_001, 20}, {1, 1_000_001, 2005}, {10_000_000, 10_000_050, 2}, {1, 1_000_000_001, 50_000_000}} {
+		if got := groupStep(c.lo, c.hi); got != c.want {
+			t.Errorf("n = %d…%d: 1 n in %d, want %d", c.lo, c.hi-1, got, c.want)
+		}
+	}
+}
+
 // TestServe: the page of a finished run, the refusal of a public address
 // without token, and the health of the process.
 func TestServe(t *testing.T) {
@@ -153,7 +162,8 @@ func TestServe(t *testing.T) {
 	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/`)
 	until(t, "the address", func() bool { return url.MatchString(p.err.String()) })
 	base := url.FindString(p.err.String())
-	for path, want := range map[string]string{"": "euler", "run/euler": "hopping", "metrics": "nsweep_", "healthz": ""} {
+	for path, want := range map[string]string{"": "euler", "run/euler": "hopping", "metrics": "nsweep_", "healthz": "",
+		"run/euler/plot/groups.svg?sweep=hopping&from=1&to=500": "the group at which the recursion stops"} {
 		until(t, path, func() bool {
 			resp, err := http.Get(base + path)
 			if err != nil {

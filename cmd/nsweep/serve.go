@@ -143,6 +143,9 @@ func (a *app) plotKinds(s jobs.Sweep) []web.Plot {
 			out = append(out, web.Plot{Kind: string(k.Kind), Title: titles[k.Kind]})
 		}
 	}
+	if s.Engine == "hopping" && s.Set.Dense() {
+		out = append(out, web.Plot{Kind: groupsKind, Title: "t(n)"})
+	}
 	return out
 }
 

@@ -19,7 +19,7 @@ type method struct {
 	solvers *sync.Pool
 	// exact, if not nil, makes solvers that always find the stopping group, at
 	// some cost.
-	exact func() solver
+	exact *sync.Pool
 }
 
 type game struct {
@@ -99,7 +99,7 @@ func methods() []*method {
 		{
 			Algorithm: engine.Algorithm{Name: "classes", Doc: "recursion on groups by the step at which a walk first resets", Reach: classesReach},
 			unit:      "evaluations", cost: classesCost, solvers: pool(func() solver { return newClasses() }),
-			exact: func() solver { return newExactClasses() },
+			exact: pool(func() solver { return newExactClasses() }),
 		},
 	}
 }
@@ -179,8 +179,10 @@ func (g *game) Detail(ctx context.Context, w engine.Work) (engine.Int128, []engi
 	defer m.solvers.Put(sv)
 	r, err := sv.solve(int(w.Lo), newPoller(ctx))
 	if err == nil && r.group == 0 && m.exact != nil {
+		exact := m.exact.Get().(solver)
+		defer m.exact.Put(exact)
 		var e result
-		e, err = m.exact().solve(int(w.Lo), newPoller(ctx))
+		e, err = exact.solve(int(w.Lo), newPoller(ctx))
 		r.group = e.group
 	}
 	if err != nil {
