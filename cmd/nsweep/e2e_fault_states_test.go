@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,28 @@ sweeps:
 
 // gone stands for a run that was deleted.
 const gone jobs.State = "gone"
+
+// stateRow writes what a command makes of a running run, and of which others, as a
+// row of the table.
+func stateRow(command string, all []jobs.State, to map[jobs.State]jobs.State) string {
+	target := to[jobs.Running]
+	var from, not []string
+	for _, s := range all {
+		if to[s] == target {
+			from = append(from, string(s))
+		} else {
+			not = append(not, string(s))
+		}
+	}
+	text := strings.Join(from, ", ")
+	switch len(not) {
+	case 0:
+		text = "every"
+	case 1:
+		text = "every but " + not[0]
+	}
+	return fmt.Sprintf("| %s | %s | %s |", command, text, target)
+}
 
 // TestStateMachine drives a run by every command from every state, with nobody
 // at work, and compares with the table of docs/ARCHITECTURE.md.
@@ -58,21 +81,29 @@ func TestStateMachine(t *testing.T) {
 	}
 	submitted := every(jobs.Running)
 	submitted[jobs.Complete] = jobs.Complete // there is nothing to do
+	doc, err := os.ReadFile("../../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
+		doc      string
 		args     []string
 		to       map[jobs.State]jobs.State
 		newEpoch bool
 	}{
-		{args: []string{"pause", "states"}, to: map[jobs.State]jobs.State{jobs.Running: jobs.Paused, jobs.Paused: jobs.Paused}},
-		{args: []string{"resume", "states"}, to: map[jobs.State]jobs.State{jobs.Paused: jobs.Running, jobs.Running: jobs.Running}},
-		{args: []string{"cancel", "states"}, to: map[jobs.State]jobs.State{jobs.Running: jobs.Cancelled, jobs.Paused: jobs.Cancelled,
+		{doc: "`pause`", args: []string{"pause", "states"}, to: map[jobs.State]jobs.State{jobs.Running: jobs.Paused, jobs.Paused: jobs.Paused}},
+		{doc: "`resume`", args: []string{"resume", "states"}, to: map[jobs.State]jobs.State{jobs.Paused: jobs.Running, jobs.Running: jobs.Running}},
+		{doc: "`cancel`", args: []string{"cancel", "states"}, to: map[jobs.State]jobs.State{jobs.Running: jobs.Cancelled, jobs.Paused: jobs.Cancelled,
 			jobs.Failed: jobs.Cancelled, jobs.Halted: jobs.Cancelled, jobs.Cancelled: jobs.Cancelled}},
-		{args: []string{"retry", "states"}, to: every(jobs.Running)},
-		{args: []string{"submit", file}, to: submitted},
-		{args: []string{"submit", file, "--set", "sweeps.hopping.n.to=300"}, to: every(jobs.Running)},
-		{args: []string{"submit", file, "--fresh"}, to: every(jobs.Running), newEpoch: true},
-		{args: []string{"delete", "states", "--yes"}, to: every(gone)},
+		{doc: "`retry`, where cells failed", args: []string{"retry", "states"}, to: every(jobs.Running)},
+		{doc: "`run` or `submit`", args: []string{"submit", file}, to: submitted},
+		{doc: "the same with a longer range", args: []string{"submit", file, "--set", "sweeps.hopping.n.to=300"}, to: every(jobs.Running)},
+		{doc: "the same with `--fresh`, in a new epoch", args: []string{"submit", file, "--fresh"}, to: every(jobs.Running), newEpoch: true},
+		{doc: "`delete`", args: []string{"delete", "states", "--yes"}, to: every(gone)},
 	} {
+		if row := stateRow(c.doc, all, c.to); !strings.Contains(string(doc), row) {
+			t.Errorf("docs/ARCHITECTURE.md has no row %s", row)
+		}
 		for _, from := range all {
 			name := fmt.Sprintf("%s of a run that is %s", strings.Join(append(c.args[:1:1], c.args[2:]...), " "), from)
 			if err := st.Client().FlushDB(ctx).Err(); err != nil {
