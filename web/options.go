@@ -132,6 +132,13 @@ const MinToken = 16
 // maxToken bounds what is compared.
 const maxToken = 512
 
+// HostName reports whether a text can be one of Options.Hosts: a name alone,
+// without scheme, port or path.
+func HostName(h string) bool {
+	h = strings.TrimSuffix(h, ".")
+	return h != "" && !strings.ContainsAny(h, "/: \t")
+}
+
 func (o *Options) complete() error {
 	if o.Store == nil {
 		return errors.New("web: Options.Store is missing")
@@ -142,10 +149,9 @@ func (o *Options) complete() error {
 	if (o.Plot == nil) != (o.Kinds == nil) {
 		return errors.New("web: Options.Plot and Options.Kinds go together")
 	}
-	for i, h := range o.Hosts {
-		h = strings.ToLower(strings.TrimSuffix(h, "."))
-		if h == "" || strings.ContainsAny(h, "/: ") {
-			return fmt.Errorf("web: Options.Hosts: %q is no host name", o.Hosts[i])
+	for _, h := range o.Hosts {
+		if !HostName(h) {
+			return fmt.Errorf("web: Options.Hosts: %q is no host name", h)
 		}
 	}
 	for _, d := range []struct {

@@ -127,7 +127,6 @@ func TestExportFlags(t *testing.T) {
 		{o: exportOptions{out: "x.parquet"}, format: "parquet", out: "x.parquet"},
 		{o: exportOptions{anumber: "A0007888888", out: "x.txt"}, says: "--anumber: "},
 		{o: exportOptions{anumber: "A000788", out: "x.csv", format: "csv"}, says: "--anumber A000788: names a b-file; --format csv has no place for it"},
-		{o: exportOptions{author: "J"}, says: "--author is for --oeis"},
 		{o: exportOptions{oeis: true}, says: "--oeis needs --anumber"},
 		{o: exportOptions{format: "xml"}, says: "--format xml: want bfile, csv, jsonl or parquet"},
 	} {

@@ -64,6 +64,7 @@ provenance and SHA256SUMS instead of one file.`,
 	exclusive(c, "bundle", "output")
 	exclusive(c, "oeis", "output")
 	exclusive(c, "oeis", "bundle")
+	needs(c, "author", "oeis")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -267,8 +268,6 @@ func (o *exportOptions) complete() error {
 		return usagef("--anumber: %v", wrong)
 	case o.anumber != "" && !o.oeis && o.format != string(report.BFile):
 		return usagef("--anumber %s: names a b-file; --format %s has no place for it", o.anumber, o.format)
-	case o.author != "" && !o.oeis:
-		return usagef("--author is for --oeis, whose lines name who computed the b-file")
 	case o.oeis && o.anumber == "":
 		return usagef("--oeis needs --anumber, such as A000788")
 	case o.out == "" && o.format == string(report.BFile) && o.anumber != "":

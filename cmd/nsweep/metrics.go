@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/hibiken/asynq"
 
@@ -34,7 +35,13 @@ func listen(flag, addr, token, remedy string) (*listener, error) {
 		return nil, usagef("--%s %s: want HOST:PORT, such as 127.0.0.1:8391", flag, addr)
 	}
 	ln, err := net.Listen("tcp", addr)
-	if err != nil {
+	var bad *net.AddrError
+	switch {
+	case errors.As(err, &bad): // a port that cannot be
+		return nil, usagef("--%s %s: %s; want HOST:PORT, such as 127.0.0.1:8391", flag, addr, bad.Err)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--%s %s: another process listens there already; end it or take another port", flag, addr)
+	case err != nil:
 		return nil, fmt.Errorf("--%s %s: %w", flag, addr, err)
 	}
 	if token == "" && !web.Loopback(ln) {

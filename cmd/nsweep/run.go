@@ -62,6 +62,9 @@ for 10 s.`,
 	l.register(c)
 	c.Flags().BoolVar(&page.on, "dashboard", false, "show the run on a live page while it lasts")
 	page.register(c, defaultListen)
+	for _, name := range []string{"listen", "token-file", "host", "read-only"} {
+		needs(c, name, "dashboard")
+	}
 	return c
 }
 

@@ -84,6 +84,12 @@ func (a *app) newPage(st *opened, o pageOptions, m *web.Metrics, have *sums) (fu
 		return nil, err
 	}
 	inspector := asynq.NewInspectorFromRedisClient(st.Client())
+	for _, h := range o.hosts {
+		if !web.HostName(h) {
+			l.close()
+			return nil, usagef("--host %q: is no host name; want one such as nsweep.lan, without port or path", h)
+		}
+	}
 	srv, err := web.New(web.Options{
 		Store: st, Engines: a.reg, Version: version(), Token: token, Hosts: o.hosts, ReadOnly: o.readOnly,
 		Plot: a.plotFor(st), Kinds: a.plotKinds, Log: a.log(), Metrics: m,

@@ -76,3 +76,14 @@ func exclusive(c *cobra.Command, one, other string) {
 		return run(cmd, args)
 	}
 }
+
+// needs refuses a flag that means nothing without another, as bad usage.
+func needs(c *cobra.Command, one, other string) {
+	run := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed(one) && !cmd.Flags().Changed(other) {
+			return usagef("--%s is for --%s, which is not given", one, other)
+		}
+		return run(cmd, args)
+	}
+}

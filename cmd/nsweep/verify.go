@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ complete.`,
 	f := c.Flags()
 	f.StringVar(&o.sample, "sample", "2%", "`share` of the cells to compute again: a percentage or all")
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that picks the cells")
-	f.StringVar(&o.algorithm, "algorithm", "", "compute again by this `algorithm`")
+	f.StringVar(&o.algorithm, "algorithm", "", "compute again by this `algorithm`, where the engine has it")
 	f.BoolVar(&o.json, "json", false, "as JSON")
 	return c
 }
@@ -65,10 +66,8 @@ func (a *app) verify(ctx context.Context, name string, o verifyOptions) error {
 		return usagef("--sample: %v", err)
 	}
 	return a.withRun(ctx, name, func(ctx context.Context, st *opened, run jobs.Run) error {
-		for _, s := range run.Sweeps {
-			if err := a.canVerify(s, o.algorithm); err != nil {
-				return err
-			}
+		if err := a.canVerify(run, o.algorithm); err != nil {
+			return err
 		}
 		v := &verifier{app: a, st: st, run: run, sample: jobs.Sample{Millionths: share, Seed: o.seed}, algorithm: o.algorithm, me: self(runtime.GOMAXPROCS(0))}
 		report, err := v.verify(ctx)
@@ -84,20 +83,29 @@ func (a *app) verify(ctx context.Context, name string, o verifyOptions) error {
 	})
 }
 
-// canVerify refuses a sweep of an engine that this program has not, and an
-// algorithm that no sweep could be checked with.
-func (a *app) canVerify(s jobs.Sweep, algorithm string) error {
-	eng, err := a.reg.Get(s.Engine)
-	if err != nil {
-		return err
+// canVerify refuses sweeps of engines that this program has not, and an algorithm
+// that none of the engines has.
+func (a *app) canVerify(run jobs.Run, algorithm string) error {
+	known := algorithm == ""
+	var have []string
+	for _, s := range run.Sweeps {
+		eng, err := a.reg.Get(s.Engine)
+		if err != nil {
+			return err
+		}
+		info := eng.Info()
+		if info.Version != s.Version || info.Grid.Version != s.Grid.Version {
+			return fmt.Errorf("sweep %s was computed by engine %s with value version %d and grid %d, this program has %d and %d",
+				s.Name, s.Engine, s.Version, s.Grid.Version, info.Version, info.Grid.Version)
+		}
+		_, ok := info.Algorithm(algorithm)
+		known = known || ok
+		if text := fmt.Sprintf("%s of %s", strings.Join(info.AlgorithmNames(), ", "), s.Engine); !slices.Contains(have, text) {
+			have = append(have, text)
+		}
 	}
-	info := eng.Info()
-	if info.Version != s.Version || info.Grid.Version != s.Grid.Version {
-		return fmt.Errorf("sweep %s was computed by engine %s with value version %d and grid %d, this program has %d and %d",
-			s.Name, s.Engine, s.Version, s.Grid.Version, info.Version, info.Grid.Version)
-	}
-	if _, ok := info.Algorithm(algorithm); !ok && algorithm != "" {
-		return usagef("--algorithm: sweep %s: engine %s has no algorithm %q, it has %v", s.Name, s.Engine, algorithm, info.AlgorithmNames())
+	if !known {
+		return usagef("--algorithm %s: no engine of run %s has it; want %s", algorithm, run.ID.Name, strings.Join(have, ", or "))
 	}
 	return nil
 }

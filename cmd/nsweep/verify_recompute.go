@@ -159,8 +159,11 @@ func (v *verifier) stretch(eng engine.Engine, s jobs.Sweep, first int64, wanted 
 // plan decides by which algorithm n in [lo, hi) is computed again.
 func (v *verifier) plan(eng engine.Engine, s jobs.Sweep, g again, lo, hi int64) (again, error) {
 	var err error
-	if g.work, g.other, err = jobs.Again(eng, s, lo, hi); err != nil || v.algorithm == "" {
+	if g.work, g.other, err = jobs.Again(eng, s, lo, hi); err != nil {
 		return g, err
+	}
+	if _, ok := eng.Info().Algorithm(v.algorithm); !ok || v.algorithm == "" {
+		return g, nil
 	}
 	used, err := eng.Resolve(engine.Work{Algorithm: s.Algorithm, Params: s.Params, Lo: lo, Hi: hi})
 	if err != nil {
