@@ -76,6 +76,7 @@ type app struct {
 	reg     *engine.Registry
 	flags   map[string]*pflag.Flag // of config's options, by key
 	verbose int
+	said    said // by the loggers
 }
 
 // engines returns the registry of a release build; a build for tests adds its
@@ -84,8 +85,8 @@ func engines() *engine.Registry {
 	return engine.NewRegistry(append([]engine.Engine{hopping.New(), bezout.New()}, extraEngines()...)...)
 }
 
-// log returns the logger that the verbosity asks for: warnings, then info,
-// then everything.
+// log returns the logger that the verbosity asks for: warnings, each line at most
+// once a minute, then info, then everything.
 func (a *app) log() *slog.Logger {
 	level := slog.LevelWarn
 	switch {
@@ -94,7 +95,11 @@ func (a *app) log() *slog.Logger {
 	case a.verbose > 1:
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	var h slog.Handler = slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})
+	if a.verbose == 0 {
+		h = sparing{Handler: h, said: &a.said}
+	}
+	return slog.New(h)
 }
 
 // execute runs one command line and returns its exit code.
