@@ -86,6 +86,12 @@ func sans(size float64) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}
 }
 
+// width returns how wide a text is, in points.
+func (p *picture) width(s string, size float64) float64 {
+	w, _, _ := p.fonts.Box(s, sans(size))
+	return float64(w)
+}
+
 func (p *picture) string(s string, x, y, size float64, align draw.XAlignment, c color.Color, turn float64) {
 	sty := text.Style{Color: c, Font: sans(size),
 		Rotation: turn, XAlign: align, YAlign: draw.YCenter, Handler: p.fonts}
@@ -97,12 +103,8 @@ func (p *picture) string(s string, x, y, size float64, align draw.XAlignment, c 
 func (p *picture) label(s string, x, y float64, align draw.XAlignment) {
 	const size, small, raise = 10, 7, 3.5
 	plain, exponent := lowered(s)
-	width := func(s string, size float64) float64 {
-		w, _, _ := p.fonts.Box(s, sans(size))
-		return float64(w)
-	}
-	first := width(plain, size)
-	x += float64(align) * (first + width(exponent, small))
+	first := p.width(plain, size)
+	x += float64(align) * (first + p.width(exponent, small))
 	p.string(plain, x, y, size, draw.XLeft, p.text, 0)
 	p.string(exponent, x+first, y+raise, small, draw.XLeft, p.text, 0)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -37,15 +36,7 @@ func (d *drawing) write(w io.Writer) error {
 	}
 	out := b.Bytes()
 	if d.o.Image == "svg" {
-		// The library calls embedded PNG images JPEG, which not every viewer
-		// forgives.
-		out = bytes.ReplaceAll(out, []byte("data:image/jpg;"), []byte("data:image/png;"))
-		// Whoever hears the picture gets its title first.
-		var name bytes.Buffer
-		if err := xml.EscapeText(&name, []byte(d.title())); err != nil {
-			return fmt.Errorf("plot: %w", err)
-		}
-		out = bytes.Replace(out, []byte("<svg "), fmt.Appendf(nil, `<svg role="img" aria-label="%s" `, name.Bytes()), 1)
+		out = finishSVG(out, d.title(), p.width)
 	}
 	_, err := w.Write(out)
 	return err

@@ -203,7 +203,7 @@ func TestPlotKinds(t *testing.T) {
 					t.Errorf("%s, %s: %v", k.Kind, name, err)
 					continue
 				}
-				text, err := svgText(b.Bytes())
+				text, err := textsOf(b.Bytes())
 				if err != nil {
 					t.Errorf("%s, %s: %v", k.Kind, name, err)
 				}
@@ -226,8 +226,8 @@ var (
 	badNumber = regexp.MustCompile(`NaN|Inf`)
 )
 
-// svgText returns the texts of an SVG file that is well-formed XML.
-func svgText(b []byte) (string, error) {
+// textsOf returns the texts of an SVG file that is well-formed XML.
+func textsOf(b []byte) (string, error) {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	var text strings.Builder
 	for {
@@ -258,7 +258,7 @@ func TestPlotSaysWhatItIs(t *testing.T) {
 		if err := Plot(&b, stream(1, c.count, scattered), o); err != nil {
 			t.Fatal(err)
 		}
-		text, err := svgText(b.Bytes())
+		text, err := textsOf(b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,6 +267,10 @@ func TestPlotSaysWhatItIs(t *testing.T) {
 		}
 		if !strings.Contains(b.String(), `<svg role="img" aria-label="a &lt; b &amp; c" `) {
 			t.Errorf("begins with %.300s", b.String())
+		}
+		texts, sized := strings.Count(b.String(), "<text "), regexp.MustCompile(`<text textLength="[0-9.]+" lengthAdjust="spacingAndGlyphs" [^>]*Liberation Sans,Arimo,`).FindAllString(b.String(), -1)
+		if texts < 10 || len(sized) != texts {
+			t.Errorf("%d of %d texts have their width", len(sized), texts)
 		}
 	}
 }
@@ -281,7 +285,7 @@ func TestPlotLogX(t *testing.T) {
 	if err := Plot(&b, pieces(points...), PlotOptions{Kind: PlotRatio, Image: "svg", Lo: 1000, Hi: 1_000_000_001, LogX: true}); err != nil {
 		t.Fatal(err)
 	}
-	text, err := svgText(b.Bytes())
+	text, err := textsOf(b.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
