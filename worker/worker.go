@@ -140,16 +140,18 @@ type Server interface {
 
 // Run takes tasks from the server until ctx ends or the clock runs off. Then
 // it takes no more, lets the running tasks commit what they have, waits for
-// them up to DrainTimeout and says goodbye. It returns nil after such a drain
-// and an error when it could not start, the clock is off, or a run has put the
-// worker into quarantine (jobs.ErrQuarantined), which ends it in the same way. A handler whose
-// engine ignores its context may outlive Run; the process is expected to end.
+// them up to DrainTimeout and says goodbye. It returns nil after such a drain,
+// also when ctx ended before it had begun, and an error when it could not start,
+// the clock is off, or a run has put the worker into quarantine
+// (jobs.ErrQuarantined), which ends it in the same way. A handler whose engine
+// ignores its context may outlive Run; the process is expected to end.
 func (w *Worker) Run(ctx context.Context, srv Server) error {
-	if err := w.checkClock(ctx); err != nil {
-		return err
-	}
-	if err := w.store.Hello(ctx, w.opts.Self); err != nil {
-		return fmt.Errorf("register worker: %w", err)
+	if err := w.present(ctx); err != nil {
+		if ctx.Err() == nil {
+			return err
+		}
+		w.bye(ctx) // it may be on the list already
+		return nil
 	}
 	if err := srv.Start(w); err != nil {
 		return fmt.Errorf("start taking tasks: %w", err)
@@ -161,12 +163,28 @@ func (w *Worker) Run(ctx context.Context, srv Server) error {
 		w.opts.Log.Warn("tasks did not end in time and are left behind", "waited", w.opts.DrainTimeout)
 	}
 	srv.Shutdown()
-	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.FlushTimeout)
-	defer cancel()
-	if e := w.store.Goodbye(bye, w.opts.Self.ID); e != nil {
-		w.opts.Log.Warn("goodbye failed", "err", e)
-	}
+	w.bye(ctx)
 	return err
+}
+
+// bye takes the worker off the store's list, also when ctx has ended.
+func (w *Worker) bye(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.FlushTimeout)
+	defer cancel()
+	if err := w.store.Goodbye(ctx, w.opts.Self.ID); err != nil {
+		w.opts.Log.Warn("goodbye failed", "err", err)
+	}
+}
+
+// present checks the clock and puts the worker on the store's list.
+func (w *Worker) present(ctx context.Context) error {
+	if err := w.checkClock(ctx); err != nil {
+		return err
+	}
+	if err := w.store.Hello(ctx, w.opts.Self); err != nil {
+		return fmt.Errorf("register worker: %w", err)
+	}
+	return nil
 }
 
 // expel ends Run: a worker that computed a wrong value must not go on, for this

@@ -66,10 +66,10 @@ func newFakeStore() *fakeStore {
 	return &fakeStore{cells: map[int64]jobs.CellValues{}, points: map[int64]jobs.PointValue{}, state: jobs.Running, live: true, saved: map[string][]byte{}}
 }
 
-func (f *fakeStore) Time(context.Context) (time.Time, error) {
+func (f *fakeStore) Time(ctx context.Context) (time.Time, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return time.Now().Add(f.skew), nil
+	return time.Now().Add(f.skew), ctx.Err()
 }
 
 func (f *fakeStore) Commit(_ context.Context, c jobs.Commit) (jobs.Committed, error) {
@@ -416,6 +416,17 @@ func TestRunGreetsAndLeaves(t *testing.T) {
 			t.Errorf("%d hellos, %d goodbyes, server %+v", f.hellos, f.byes, srv)
 		}
 	})
+}
+
+// TestStoppedAtOnce: a worker that is told to stop before it has begun leaves as
+// one that had nothing to do, as in a run that ends at once.
+func TestStoppedAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f, srv := newFakeStore(), &fakeServer{}
+	if err := newWorker(f, testengine.Options{}).Run(ctx, srv); err != nil || f.byes != 1 || *srv != (fakeServer{}) {
+		t.Errorf("%v, %d goodbyes, server %+v", err, f.byes, srv)
+	}
 }
 
 func TestClockOff(t *testing.T) {
