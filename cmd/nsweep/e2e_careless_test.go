@@ -64,6 +64,7 @@ func TestCareless(t *testing.T) {
 		{[]string{"export", "small", "h", "--format", "nosuch"}, codeUsage, "--format nosuch: want bfile, csv, jsonl or parquet"},
 		{[]string{"pause", "small"}, codeUsage, "run small is complete; nsweep pause is for runs that are running"},
 		{[]string{"cancel", "small"}, codeUsage, "run small is complete; nsweep cancel is for runs that are running, paused, failed or halted"},
+		{[]string{"status", "smal"}, codeFailed, `no run "smal" in embedded store .nsweep, which holds small`},
 		{[]string{"get", "small", "h", "1000..2000"}, codeFailed, "no n of 1000..2000 is in sweep h (1…300)"},
 		{[]string{"get", "small", "b", "5..99"}, codeFailed, "no n of 5..99 is in sweep b (4, 100)"},
 		{[]string{"get", "small", "h", "5.."}, codeUsage, "5.. is open at one end"},

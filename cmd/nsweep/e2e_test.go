@@ -415,6 +415,8 @@ func TestHelp(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
+	write(t, dir, "small.yaml", small)
+	call(t, dir, nil, codeDone, "run", "small.yaml")
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if out, _ := call(t, dir, nil, codeDone, "completion", shell); len(out) < 1000 {
 			t.Errorf("completion for %s is %d bytes", shell, len(out))
@@ -422,6 +424,7 @@ func TestCompletion(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"compute|", "hopping"}, {"compute|hopping|--algorithm|", "table"}, {"run|", "overnight"},
+		{"status|", "small\n"}, {"get|", "small\n"}, {"get|small|", "h\nb\n"}, {"export|small|", "h\nb\n"}, {"get|nosuch|", ":4\n"},
 	} {
 		out, _ := call(t, dir, nil, codeDone, append([]string{"__complete"}, strings.Split(c.args, "|")...)...)
 		if !strings.Contains(out, c.want) {

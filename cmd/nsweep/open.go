@@ -195,9 +195,28 @@ func (a *app) openFor(ctx context.Context, name string) (*opened, jobs.Run, erro
 func (o *opened) find(ctx context.Context, name string) (jobs.Run, error) {
 	run, err := o.Run(ctx, name)
 	if errors.Is(err, jobs.ErrNoRun) {
-		err = fmt.Errorf("no run %q in %s", name, o.where)
+		err = fmt.Errorf("no run %q in %s%s", name, o.where, o.holds(ctx))
 	}
 	return run, err
+}
+
+// holds names up to five runs of the store, for whoever mistook a name or a
+// store: ", which holds a, b and 3 more".
+func (o *opened) holds(ctx context.Context) string {
+	runs, err := o.Runs(ctx)
+	if _, err = jobs.Damaged(err); err != nil || len(runs) == 0 {
+		return ""
+	}
+	const most = 5
+	var names []string
+	for _, r := range runs[:min(most, len(runs))] {
+		names = append(names, r.ID.Name)
+	}
+	text := ", which holds " + strings.Join(names, ", ")
+	if more := len(runs) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // openLook opens the store for a command that looks at what is there.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -262,6 +263,8 @@ func (a *app) runsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs of a store",
+		Long: `Lists the runs of a store with their state and how much of them is stored. A run
+that cannot be read is damaged; what is wrong with it is said on standard error.`,
 		Example: `  nsweep runs
   nsweep runs --redis redis://redis.lan:6379/0 --json`,
 		Args: cobra.NoArgs,
@@ -318,9 +321,10 @@ func (a *app) runs(ctx context.Context, asJSON bool) (err error) {
 	return nil
 }
 
-// runArgs completes the names of runs.
+// runArgs completes the names of runs, and of a run's sweeps where a command
+// takes one.
 func (a *app) runArgs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
+	if len(args) > 1 || len(args) == 1 && !strings.Contains(cmd.Use, " SWEEP") {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
@@ -331,6 +335,13 @@ func (a *app) runArgs(cmd *cobra.Command, args []string, _ string) ([]string, co
 	}
 	defer st.Close()
 	var names []string
+	if len(args) == 1 {
+		run, _ := st.find(ctx, args[0]) // none has no sweeps
+		for _, s := range run.Sweeps {
+			names = append(names, s.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 	all, _ := st.Runs(ctx)
 	for _, r := range all { // also beside an error: those that can be read
 		names = append(names, r.ID.Name)
