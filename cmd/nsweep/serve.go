@@ -143,7 +143,7 @@ func (a *app) plotKinds(s jobs.Sweep) []web.Plot {
 		return nil
 	}
 	titles := map[report.PlotKind]string{report.PlotValue: symbol, report.PlotRatio: symbol + "/n", report.PlotLogLog: symbol + ", log-log",
-		report.PlotHistogram: "histogram", report.PlotCubes: "Σ f³ / (N⁴/16)", report.PlotSquare: symbol + "/n²", report.PlotDeviation: "(" + symbol + " − 2n²/π²)/n"}
+		report.PlotHistogram: "histogram", report.PlotCubes: report.SumName(symbol, 3) + " / (N⁴/16)", report.PlotSquare: symbol + "/n²", report.PlotDeviation: "(" + symbol + " − 2n²/π²)/n"}
 	for _, k := range report.PlotKinds {
 		if !hide[k.Kind] {
 			out = append(out, web.Plot{Kind: string(k.Kind), Title: titles[k.Kind]})
