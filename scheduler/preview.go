@@ -18,6 +18,10 @@ type Preview struct {
 	// Cost is the estimated time of one core, Shortest and Longest that of a
 	// task.
 	Cost, Shortest, Longest time.Duration
+	// Keeping is the time of one core to encode, store and sum up the values.
+	// Summing is the part of it that goes through them one after the other, however
+	// many workers there are.
+	Keeping, Summing time.Duration
 	// Bytes estimates the memory in Redis.
 	Bytes int64
 	// Checks is how many cells are computed a second time, CheckTasks in how many
@@ -40,6 +44,7 @@ func (m *Model) Plan(ctx context.Context, s jobs.Sweep, slots int, verify int64,
 		return Preview{}, err
 	}
 	v := Preview{Sweep: s.Name, N: s.Set.String(), Values: s.Set.Count(), Cells: s.CellCount(), Bytes: memory(s)}
+	v.Keeping, v.Summing = keeping(s)
 	p := newPlanner(s, m, ledger)
 	for total := 0.0; ; v.Tasks++ {
 		if err := ctx.Err(); err != nil {
@@ -96,6 +101,26 @@ func (m *Model) planChecks(s jobs.Sweep, slots int, verify int64, same bool, v *
 		}
 		total += cost
 	}
+}
+
+// Nanoseconds for each value of a dense range besides its computation, measured
+// with W on the engines' reference machine: codec and CRC, commit and store, and
+// the fold, most of which is the text digest. Under keep: sums it is the SHA-256
+// of the value's bytes, and one record for each cell.
+const (
+	keepValueNs = 100
+	foldValueNs = 40
+	keepSumNs   = 10
+)
+
+// keeping estimates the time of one core that values take besides their
+// computation, and the part of it that cannot be shared.
+func keeping(s jobs.Sweep) (all, fold time.Duration) {
+	dense := time.Duration(s.Set.Hi - s.Set.Lo)
+	if s.Keep == jobs.KeepSums {
+		return keepSumNs * dense, 0
+	}
+	return keepValueNs * dense, foldValueNs * dense
 }
 
 // Bytes that a value, a cell and a point take in Redis beside the value's own
