@@ -43,7 +43,7 @@ func (m *Model) Plan(ctx context.Context, s jobs.Sweep, slots int, verify int64,
 	if err != nil {
 		return Preview{}, err
 	}
-	v := Preview{Sweep: s.Name, N: s.Set.String(), Values: s.Set.Count(), Cells: s.CellCount(), Bytes: memory(s)}
+	v := Preview{Sweep: s.Name, N: s.Set.String(), Values: s.Set.Count(), Cells: s.CellCount(), Bytes: Bytes(s)}
 	v.Keeping, v.Summing = keeping(s)
 	p := newPlanner(s, m, ledger)
 	for total := 0.0; ; v.Tasks++ {
@@ -136,11 +136,8 @@ const (
 )
 
 // Bytes estimates the memory in Redis that a sweep takes when it is complete.
-// It takes no time.
-func Bytes(s jobs.Sweep) int64 { return memory(s) }
-
-// memory estimates a sweep's bytes in Redis.
-func memory(s jobs.Sweep) int64 {
+// It takes next to no time.
+func Bytes(s jobs.Sweep) int64 {
 	total := float64(runBytes + pointBytes*len(s.Set.Points))
 	first, last := s.Cells()
 	cells := float64(last - first)
