@@ -189,8 +189,9 @@ type Fact struct {
 
 // Detailer is an engine that can explain how it computed a single n.
 type Detailer interface {
-	// Detail returns the value at w.Lo and facts about its computation.
-	Detail(ctx context.Context, w Work) (Int128, []Fact, error)
+	// Detail returns the value at w.Lo and facts about its computation. progress,
+	// which may be nil, is told like the one of a Sink.
+	Detail(ctx context.Context, w Work, progress func(fraction float64)) (Int128, []Fact, error)
 }
 
 // LimitError reports an n beyond what an algorithm can do.

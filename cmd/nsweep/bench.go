@@ -168,7 +168,7 @@ func (a *app) evaluations(ctx context.Context, eng engine.Engine, w engine.Work)
 	for n := w.Lo; n < w.Hi; n++ {
 		one := w
 		one.Lo, one.Hi = n, n+1
-		_, facts, err := d.Detail(ctx, one)
+		_, facts, err := d.Detail(ctx, one, nil)
 		if err != nil {
 			return 0, ""
 		}

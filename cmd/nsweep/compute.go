@@ -88,14 +88,16 @@ func (a *app) compute(ctx context.Context, name string, ns []string, o computeOp
 	p := valuePrinter{out: out, json: o.json}
 	sum := summary{total: engine.NewPowerSum(1)}
 	for _, w := range works {
+		bar := a.newWait(w, !o.summary)
 		switch {
 		case o.detail:
-			err = a.detail(ctx, eng, w, out, o.json)
+			err = a.detail(ctx, eng, w, out, o.json, bar.at)
 		case o.summary:
-			err = eng.Compute(ctx, w, engine.Sink{Emit: sum.add, Warn: a.warn})
+			err = eng.Compute(ctx, w, engine.Sink{Emit: sum.add, Progress: bar.at, Warn: a.warn})
 		default:
-			err = eng.Compute(ctx, w, engine.Sink{Emit: p.print, Warn: a.warn})
+			err = eng.Compute(ctx, w, engine.Sink{Emit: p.print, Progress: bar.at, Warn: a.warn})
 		}
+		bar.close()
 		if err != nil {
 			out.Flush()
 			return err
@@ -203,7 +205,7 @@ func jsonBig(v *big.Int) string {
 const exactJSON = 1 << 53
 
 // detail prints the facts about every n of the work.
-func (a *app) detail(ctx context.Context, eng engine.Engine, w engine.Work, out io.Writer, asJSON bool) error {
+func (a *app) detail(ctx context.Context, eng engine.Engine, w engine.Work, out io.Writer, asJSON bool, progress func(float64)) error {
 	d, ok := eng.(engine.Detailer)
 	if !ok {
 		return usagef("engine %s has no details to show", eng.Info().Name)
@@ -211,7 +213,7 @@ func (a *app) detail(ctx context.Context, eng engine.Engine, w engine.Work, out 
 	for n := w.Lo; n < w.Hi; n++ {
 		one := w
 		one.Lo, one.Hi = n, n+1
-		v, facts, err := d.Detail(ctx, one)
+		v, facts, err := d.Detail(ctx, one, func(f float64) { progress((float64(n-w.Lo) + f) / float64(w.Len())) })
 		if err != nil {
 			return err
 		}

@@ -161,6 +161,11 @@ type bars struct {
 	text map[string]figures
 }
 
+// barStyle is how all bars look.
+func barStyle() mpb.BarStyleComposer {
+	return mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("").Padding("░")
+}
+
 func newBars(out io.Writer, run jobs.Run) *bars {
 	b := &bars{p: mpb.New(mpb.WithOutput(out), mpb.WithWidth(mostBar), mpb.WithRefreshRate(150*time.Millisecond)),
 		pace: newPace(), bar: map[string]*mpb.Bar{}, text: map[string]figures{}}
@@ -170,7 +175,7 @@ func newBars(out io.Writer, run jobs.Run) *bars {
 	}
 	for _, s := range run.Sweeps {
 		name := s.Name
-		b.bar[name] = b.p.New(barSteps, mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("").Padding("░"),
+		b.bar[name] = b.p.New(barSteps, barStyle(),
 			mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-*s ", width, name))),
 			mpb.AppendDecorators(decor.Any(func(st decor.Statistics) string {
 				b.mu.Lock()

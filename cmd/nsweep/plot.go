@@ -173,7 +173,7 @@ func stoppingGroup(ctx context.Context, eng engine.Engine, d engine.Detailer, s 
 	if err != nil {
 		return 0, err
 	}
-	_, facts, err := d.Detail(ctx, w)
+	_, facts, err := d.Detail(ctx, w, nil)
 	if err != nil {
 		return 0, err
 	}

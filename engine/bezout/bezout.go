@@ -77,7 +77,7 @@ func (bezout) Resolve(w engine.Work) (engine.Work, error) {
 // Detail returns W(w.Lo). From the algorithm sum it reports what the same sieve
 // yields besides: the Mertens function M, Φ(n) = Σ φ(m) for m ≤ n, the numbers
 // of all and of lost positions, and how far the sieve went.
-func (e bezout) Detail(ctx context.Context, w engine.Work) (engine.Int128, []engine.Fact, error) {
+func (e bezout) Detail(ctx context.Context, w engine.Work, progress func(float64)) (engine.Int128, []engine.Fact, error) {
 	w.Hi = w.Lo + 1
 	w, err := e.Resolve(w)
 	if err != nil {
@@ -86,12 +86,12 @@ func (e bezout) Detail(ctx context.Context, w engine.Work) (engine.Int128, []eng
 	facts := []engine.Fact{{Name: "algorithm", Value: w.Algorithm}}
 	if w.Algorithm != algSum {
 		var v engine.Int128
-		err := e.Compute(ctx, w, engine.Sink{Emit: func(p engine.Piece) error { v = p.At(0); return nil }})
+		err := e.Compute(ctx, w, engine.Sink{Emit: func(p engine.Piece) error { v = p.At(0); return nil }, Progress: progress})
 		return v, facts, err
 	}
 	s, err := newSummation(ctx, w.Lo, sumOptions{details: true})
 	if err == nil {
-		err = s.run(ctx, engine.Sink{})
+		err = s.run(ctx, engine.Sink{Progress: progress})
 	}
 	if err != nil {
 		return engine.Int128{}, nil, fmt.Errorf("bezout: W(%d): %w", w.Lo, err)

@@ -248,7 +248,7 @@ func TestSelfTest(t *testing.T) {
 
 func TestDetail(t *testing.T) {
 	d := New().(engine.Detailer)
-	v, facts, err := d.Detail(context.Background(), engine.Work{Lo: 20})
+	v, facts, err := d.Detail(context.Background(), engine.Work{Lo: 20}, nil)
 	if err != nil || v.Lo != 89 {
 		t.Fatalf("W(20) = %s, %v", v, err)
 	}
@@ -262,10 +262,10 @@ func TestDetail(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("facts missing: %v", want)
 	}
-	if v, _, err := d.Detail(context.Background(), engine.Work{Lo: 100, Algorithm: algGame}); err != nil || v.Lo != 2043 {
+	if v, _, err := d.Detail(context.Background(), engine.Work{Lo: 100, Algorithm: algGame}, nil); err != nil || v.Lo != 2043 {
 		t.Errorf("W(100) by game = %s, %v", v, err)
 	}
-	if _, _, err := d.Detail(context.Background(), engine.Work{Lo: 0}); err == nil {
+	if _, _, err := d.Detail(context.Background(), engine.Work{Lo: 0}, nil); err == nil {
 		t.Error("Detail accepts n = 0")
 	}
 }

@@ -173,11 +173,13 @@ func (g *game) Compute(ctx context.Context, w engine.Work, sink engine.Sink) err
 // Detail returns M(w.Lo), the stopping group where the algorithm has groups,
 // and how much work the value took. Where that work leaves the group unknown
 // it is found by more, which is not counted.
-func (g *game) Detail(ctx context.Context, w engine.Work) (engine.Int128, []engine.Fact, error) {
+func (g *game) Detail(ctx context.Context, w engine.Work, progress func(float64)) (engine.Int128, []engine.Fact, error) {
 	m := g.methods[w.Algorithm]
 	sv := m.solvers.Get().(solver)
 	defer m.solvers.Put(sv)
-	r, err := sv.solve(int(w.Lo), newPoller(ctx))
+	p := newPoller(ctx)
+	p.within = progress
+	r, err := sv.solve(int(w.Lo), p)
 	if err == nil && r.group == 0 && m.exact != nil {
 		exact := m.exact.Get().(solver)
 		defer m.exact.Put(exact)

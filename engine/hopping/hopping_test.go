@@ -250,7 +250,7 @@ func TestDetail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, facts, err := e.(engine.Detailer).Detail(context.Background(), w)
+	v, facts, err := e.(engine.Detailer).Detail(context.Background(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestDetailCountsWhatIsDone(t *testing.T) {
 		if (usual.group == 0) != (n == lateUnknown) {
 			t.Errorf("n = %d: group %d from the usual columns", n, usual.group)
 		}
-		v, facts, err := e.(engine.Detailer).Detail(t.Context(), w)
+		v, facts, err := e.(engine.Detailer).Detail(t.Context(), w, nil)
 		want := []engine.Fact{{Name: "stopping group", Value: fmt.Sprint(exact.group)}, {Name: "evaluations", Value: fmt.Sprint(usual.work)}}
 		if err != nil || v.String() != fmt.Sprint(exact.value) || !slices.Equal(facts, want) {
 			t.Errorf("n = %d: %s, %v (%v), want %d, %v", n, v, facts, err, exact.value, want)

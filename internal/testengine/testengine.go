@@ -140,6 +140,9 @@ func (e *Engine) Compute(ctx context.Context, w engine.Work, s engine.Sink) erro
 		if err := s.Emit(engine.Piece{Lo: lo, Narrow: buf}); err != nil && !e.o.Deaf {
 			return err
 		}
+		if s.Progress != nil {
+			s.Progress(float64(n-w.Lo) / float64(w.Len()))
+		}
 	}
 	return nil
 }
