@@ -290,7 +290,6 @@ func (f *Feeder) step(ctx context.Context, checks *checkLoop) (*Ended, error) {
 		if busy, end, err := f.decide(ctx, counts); busy {
 			return end, err
 		}
-		f.opts.Log.Error("run halted", "reason", herr)
 		return f.end(ctx, jobs.Halted, herr.Error())
 	}
 	if err := f.feed(ctx, false); err != nil {

@@ -60,8 +60,10 @@ func (s *Service) Run(ctx context.Context) error {
 				continue
 			}
 			wg.Go(func() {
-				_, err := s.Lead(ctx, run.ID.Name)
+				end, err := s.Lead(ctx, run.ID.Name)
 				switch {
+				case err == nil && end.State == jobs.Halted:
+					s.Options.Log.Error("run halted", "run", run.ID.Name, "reason", end.Reason)
 				case err == nil, ctx.Err() != nil, errors.Is(err, ErrLed):
 				case jobs.IsLasting(err):
 					s.Options.Log.Error("run given up, to be looked at again", "run", run.ID.Name, "err", err)

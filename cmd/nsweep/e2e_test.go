@@ -132,6 +132,9 @@ sweeps:
 			t.Errorf("no %s in: %s", want, errs)
 		}
 	}
+	if strings.Contains(errs, "level=") {
+		t.Errorf("the reader of a result is given a log: %s", errs)
+	}
 	out, _ := call(t, dir, nil, codeDone, "status", "bad")
 	if !strings.Contains(out, "halted") {
 		t.Errorf("status says %s", out)

@@ -169,7 +169,7 @@ func TestVerifyFindsRot(t *testing.T) {
 				b.Errorf("no %q in\n%s", want, out.String())
 			}
 		}
-		if err := r.outcome(); !strings.Contains(err.Error(), "7 cells do not hold and 1 n are lost") {
+		if err := r.outcome(); !strings.Contains(err.Error(), "7 cells do not hold and 1 n is lost") {
 			b.Errorf("verify says %v", err)
 		}
 		if s := b.state(); s.State != jobs.Running || s.percent() >= 100 {
@@ -258,7 +258,7 @@ func TestVerifyPart(t *testing.T) {
 		t.Errorf("verify says\n%s\n%s", out, errs)
 	}
 	_, errs = call(t, dir, []string{"NSWEEP_TOY_WRONG_EVERY=4000"}, codeMismatch, "verify", "toy", "--sample", "all", "--algorithm", "plain")
-	if !strings.Contains(errs, "1 cells do not hold") {
+	if !strings.Contains(errs, "1 cell does not hold") {
 		t.Errorf("a value that is computed as another one: %s", errs)
 	}
 	call(t, dir, nil, codeDone, "run", "toy.yaml")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/nsweep/nsweep/aggregator"
@@ -170,18 +171,28 @@ func (r *verifyReport) outcome() error {
 			lost += int64(s.Missing)
 		}
 	}
+	var wrong []string
+	if cells > 0 {
+		do := "do"
+		if cells == 1 {
+			do = "does"
+		}
+		wrong = append(wrong, fmt.Sprintf("%s %s not hold", report.Plural(cells, "cell"), do))
+	}
+	if lost > 0 {
+		are := "are"
+		if lost == 1 {
+			are = "is"
+		}
+		wrong = append(wrong, fmt.Sprintf("%s n %s lost", group(lost), are))
+	}
 	again := ""
-	switch {
-	case r.Reopened:
-		again = "; they are open again, run the experiment again to repair them"
+	if r.Reopened {
+		again = "; run the experiment again to compute what is open now"
 	}
 	switch {
-	case cells > 0 && lost > 0:
-		return coded(codeMismatch, fmt.Errorf("run %s: %d cells do not hold and %s n are lost%s", r.Run, cells, group(lost), again))
-	case cells > 0:
-		return coded(codeMismatch, fmt.Errorf("run %s: %d cells do not hold%s", r.Run, cells, again))
-	case lost > 0:
-		return coded(codeMismatch, fmt.Errorf("run %s: %s n are lost%s", r.Run, group(lost), again))
+	case len(wrong) > 0:
+		return coded(codeMismatch, fmt.Errorf("run %s: %s%s", r.Run, strings.Join(wrong, " and "), again))
 	case other:
 		return coded(codeMismatch, fmt.Errorf("run %s does not hold; --sample all finds the cells", r.Run))
 	case !r.Complete:
