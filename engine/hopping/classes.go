@@ -65,7 +65,8 @@ type lookup[T word] interface {
 	// slacks below s·2^(s−1), the others have no class, and the count is 0.
 	prepare(s, n int, p *poller) (int, error)
 	// firstRow writes the entries lo ≤ c < hi of the first full row m of
-	// group s. Groups s and s−1 are prepared.
+	// group s, and what it likes into up to 3 words behind them, which are in the
+	// capacity of out. Groups s and s−1 are prepared.
 	firstRow(out []T, lo, hi, s, m, n int)
 	// rows computes the rows m+1, …, to of g, which is group s, from row m and
 	// from group s−1, which is before. They have the places of row m.
@@ -188,12 +189,13 @@ func leastGroup(n int) int {
 // row m−1 has at most n, the sum is at most 2n + s.
 func rowSum(s, m int) int { return m<<m>>1 + (s-m)*(1<<m-1) }
 
-// firstFull returns the first full row of group s ≥ leastGroup(n). It does not
-// rise with s, because weights do, and is at most leastGroup(n).
-func firstFull(s, n int) int {
-	m := 1
-	for rowSum(s, m) <= n {
-		m++
+// firstFull returns the first full row of group s ≥ leastGroup(n), given a row m
+// that is not before it. As rowSum rises with m, the rows from the first full one on
+// are full and those below it are not. As it rises with s, the first full row of
+// group s−1 will do for m, and so will row leastGroup(n).
+func firstFull(s, n, m int) int {
+	for m > 1 && rowSum(s, m-1) > n {
+		m--
 	}
 	return m
 }
@@ -214,7 +216,7 @@ func (c *classSolver[T]) solve(n int, p *poller) (result, error) {
 	least := leastGroup(n)
 	late := c.late
 	before, g := &c.two[0], &c.two[1]
-	before.first = least // no row of group least−1 is full
+	before.first, before.prepared = least, false // no row of group least−1 is full
 	c.shelf.slot = 0
 	work := int64(0)
 	for s := least; ; s++ {
@@ -261,7 +263,7 @@ const (
 // group computes the full rows of group s up to last into g, given group s−1,
 // and returns how many values it evaluated.
 func (c *classSolver[T]) group(s, last, n int, g, before *group[T], p *poller) (int64, error) {
-	first := firstFull(s, n)
+	first := firstFull(s, n, before.first)
 	if !c.look.fits(s, first) {
 		return 0, errDeep
 	}
@@ -270,13 +272,16 @@ func (c *classSolver[T]) group(s, last, n int, g, before *group[T], p *poller) (
 		return 0, nil
 	}
 	// After a group without full rows, the one before is not prepared yet.
-	if _, err := c.look.prepare(s-1, n, p); err != nil {
-		return 0, err
+	if !before.prepared {
+		if _, err := c.look.prepare(s-1, n, p); err != nil {
+			return 0, err
+		}
 	}
 	count, err := c.look.prepare(s, n, p)
 	if err != nil {
 		return 0, err
 	}
+	g.prepared = true
 	if c.shelved && c.shelf.slot == 0 {
 		// The first group with full rows has the most classes. A group has
 		// mergeFirst + 1 long lists. The next group may begin one row earlier,

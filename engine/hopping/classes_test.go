@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/nsweep/nsweep/engine"
@@ -264,6 +265,55 @@ func TestFullRowsAreTheirDefinition(t *testing.T) {
 				t.Fatalf("n = %d: row %d of group %d sends slack %d to %d, want %d", n, m, s, d, got, n-u)
 			}
 		}
+	})
+}
+
+// TestNarrowPasses compares the passes through several rows with the definition
+// of each row, for lists of every length modulo that of a turn, and looks for
+// words written further behind a list than the pass may go.
+func TestNarrowPasses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(1, 13).Draw(t, "count")
+		even := (count + 1) &^ 1
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		random := func(n int) []uint16 {
+			s := make([]uint16, n)
+			for i := range s {
+				s[i] = uint16(rnd.Uint32())
+			}
+			return s
+		}
+		class, xs := random(narrowWords+2), random(even+3)
+		var lists [3]*narrowTable
+		for k := range lists {
+			lists[k] = (*narrowTable)(random(narrowWords))
+		}
+		const rows = 3
+		check := func(name string, made int, apply func(out []uint16)) {
+			out := random(rows*even + 8)
+			was := slices.Clone(out)
+			apply(out)
+			for i, x := range xs[:count] {
+				for k := range made {
+					x = lists[k][class[int(x)+k]]
+					if got := out[k*even+i]; got != x {
+						t.Fatalf("%s, %d values: value %d of row %d is %d, want %d", name, count, i, k, got, x)
+					}
+				}
+			}
+			if end := made*even + 3; !slices.Equal(out[end:], was[end:]) {
+				t.Fatalf("%s, %d values: wrote more than 3 words behind the lists", name, count)
+			}
+		}
+		check("one row", 1, func(out []uint16) {
+			narrowApply(out[:even], xs[:even], (*narrowTable)(class), lists[0])
+		})
+		check("two rows", 2, func(out []uint16) {
+			narrowApplyTwice(out[:2*even], xs[:even], (*[narrowWords + 1]uint16)(class), lists[0], lists[1])
+		})
+		check("three rows", 3, func(out []uint16) {
+			narrowApplyThrice(out[:3*even], xs[:even], (*[narrowWords + 2]uint16)(class), lists[0], lists[1], lists[2])
+		})
 	})
 }
 

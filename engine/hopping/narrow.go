@@ -100,45 +100,57 @@ func (l *narrow) firstRow(list []uint16, lo, hi, s, m, n int) {
 	if v := q - 1 - slide; v < this.known {
 		split = max(min(int(this.class[narrowBelow+v]), until), lo)
 	}
-	next, class := (*narrowTable)(before.start[1:]), before.shifted(0)
-	out := list[lo:split]
-	for i, end := range this.start[lo+1:][:len(out)] {
-		out[i] = top + next[class[end+uint16(slide)]]
-	}
-	out = list[split:until]
-	for i, end := range this.start[split+1:][:len(out)] {
-		out[i] = end + uint16(slide-q)
-	}
+	ends, class := (*narrowTable)(before.start[1:]), before.shifted(0)
+	narrowSlide(list[lo:split], this.start[lo+1:], uint16(slide), top, class, ends)
+	narrowAdd(list[split:until], this.start[split+1:], uint16(slide-q))
 	// Class half + i resets before step i of row m−1 of group s−1.
 	if until < hi {
-		out = list[until:hi]
-		for i, start := range before.start[until-half:][:len(out)] {
-			out[i] = top + start
-		}
+		narrowAdd(list[until:hi], before.start[until-half:], top)
 	}
 }
 
 func (l *narrow) rows(g, before *group[uint16], s, m, to, n int, p *poller) error {
 	// All these lists are in the cache anyway: they lie side by side in the
-	// group's memory, not on the shelf.
+	// group's memory, not on the shelf, in room for an even number of values. A
+	// value goes through up to three rows at once, where those of the group before
+	// have a value for each class: that saves loads and, of short lists, ends.
 	last := &g.rows[m]
 	count, ids, ids2 := last.n, last.ids, last.ids2
-	xs := g.list(last)
-	at := g.alloc((to - m) * count)
+	even := (count + 1) &^ 1
+	xs := g.list(last)[:even]
+	at := g.alloc((to - m) * even)
 	t := &l.groups[s-1]
-	for k := m + 1; k <= to; k++ {
-		// Field by field: copying a row of which one word was just written
-		// stalls.
-		r := &g.rows[k]
-		r.at, r.n, r.ids, r.ids2, r.shelved = at, count, ids, ids2, false
-		out := g.mem[at:][:count]
-		at += count
+	for k := m + 1; k <= to; {
+		out := g.mem[at:]
+		g.rows[k].set(at, count, ids, ids2)
+		at += even
 		if k <= before.first {
-			l.closed(out, xs, s-1, k-1, n)
-		} else {
-			class := t.shifted(s - k + 1)
-			b := &before.rows[k-1]
-			list := (*narrowTable)(before.mem[b.at:])
+			l.closed(out, xs[:count], s-1, k-1, n)
+			xs = out[:even]
+			k++
+			continue
+		}
+		b, j := &before.rows[k-1], s-k+1
+		list := (*narrowTable)(before.mem[b.at:])
+		switch {
+		case k+2 <= to && before.rows[k+1].ids == none:
+			g.rows[k+1].set(at, count, ids, ids2)
+			g.rows[k+2].set(at+even, count, ids, ids2)
+			at += 2 * even
+			narrowApplyThrice(out[:3*even], xs, (*[narrowWords + 2]uint16)(t.class[narrowBelow-j:]),
+				list, (*narrowTable)(before.mem[before.rows[k].at:]), (*narrowTable)(before.mem[before.rows[k+1].at:]))
+			xs = out[2*even:][:even]
+			k += 3
+		case k+1 <= to && before.rows[k].ids == none:
+			g.rows[k+1].set(at, count, ids, ids2)
+			at += even
+			narrowApplyTwice(out[:2*even], xs, (*[narrowWords + 1]uint16)(t.class[narrowBelow-j:]),
+				list, (*narrowTable)(before.mem[before.rows[k].at:]))
+			xs = out[even:][:even]
+			k += 2
+		default:
+			out = out[:even]
+			class := t.shifted(j)
 			switch {
 			case b.ids == none:
 				narrowApply(out, xs, class, list)
@@ -147,10 +159,11 @@ func (l *narrow) rows(g, before *group[uint16], s, m, to, n int, p *poller) erro
 			default:
 				narrowApply2(out, xs, class, (*narrowTable)(before.mem[b.ids:]), (*narrowTable)(before.mem[b.ids2:]), list)
 			}
+			xs = out
+			k++
 		}
-		xs = out
 	}
-	return p.spend(2 * len(xs) * (to - m))
+	return p.spend(2 * count * (to - m))
 }
 
 // closed writes row m of group s, a closed form, at σ_j of the values in xs.
@@ -176,21 +189,89 @@ func (l *narrow) closed(out, xs []uint16, s, m, n int) {
 // inlined, so that all of each fits into registers, and take several values a
 // turn, so that where the linker puts them matters less. Naming the tables first
 // moves nil checks out of the loops.
+//
+// Nor do they have code for a last turn that is not full, because a branch to it
+// is hard to predict. Lists are written in the order of their places in memory,
+// and what a last turn writes behind its list, at most 3 values within the pad, is
+// written over later or belongs to none. What it reads behind a list may be
+// anything: all uint16 are indices of the tables.
+
+// narrowAdd sets out to the values of xs plus d.
+//
+//go:noinline
+func narrowAdd(out, xs []uint16, d uint16) {
+	out = out[:(len(out)+3)&^3]
+	xs = xs[:len(out)]
+	for i := 3; i < len(out); i += 4 {
+		a, b, c, e := xs[i-3], xs[i-2], xs[i-1], xs[i]
+		out[i-3] = a + d
+		out[i-2] = b + d
+		out[i-1] = c + d
+		out[i] = e + d
+	}
+}
+
+// narrowSlide sets out to top plus the ends of the classes of slide plus xs.
+//
+//go:noinline
+func narrowSlide(out, xs []uint16, slide, top uint16, class, ends *narrowTable) {
+	_, _ = *class, *ends
+	out = out[:(len(out)+1)&^1]
+	xs = xs[:len(out)]
+	for i := 1; i < len(out); i += 2 {
+		a, b := xs[i-1]+slide, xs[i]+slide
+		out[i-1] = top + ends[class[a]]
+		out[i] = top + ends[class[b]]
+	}
+}
 
 //go:noinline
 func narrowApply(out, xs []uint16, class, list *narrowTable) {
 	_, _ = *class, *list
+	xs = xs[:(len(xs)+3)&^3]
 	out = out[:len(xs)]
-	i := 3
-	for ; i < len(xs); i += 4 {
+	for i := 3; i < len(xs); i += 4 {
 		a, b, c, d := xs[i-3], xs[i-2], xs[i-1], xs[i]
 		out[i-3] = list[class[a]]
 		out[i-2] = list[class[b]]
 		out[i-1] = list[class[c]]
 		out[i] = list[class[d]]
 	}
-	for i -= 3; i < len(xs); i++ {
-		out[i] = list[class[xs[i]]]
+}
+
+// narrowApplyTwice makes two rows of len(xs) values, an even number, one behind the
+// other. For the second, σ_j shifts by one less, so that its class is the next entry.
+//
+//go:noinline
+func narrowApplyTwice(out, xs []uint16, class *[narrowWords + 1]uint16, list, list2 *narrowTable) {
+	_, _, _ = *class, *list, *list2
+	out2 := out[len(xs):][:len(xs)]
+	out = out[:len(xs)]
+	for i := 1; i < len(xs); i += 2 {
+		a, b := list[class[xs[i-1]]], list[class[xs[i]]]
+		out[i-1] = a
+		out[i] = b
+		out2[i-1] = list2[class[int(a)+1]]
+		out2[i] = list2[class[int(b)+1]]
+	}
+}
+
+// narrowApplyThrice is narrowApplyTwice for three rows.
+//
+//go:noinline
+func narrowApplyThrice(out, xs []uint16, class *[narrowWords + 2]uint16, list, list2, list3 *narrowTable) {
+	_, _, _, _ = *class, *list, *list2, *list3
+	out2, out3 := out[len(xs):][:len(xs)], out[2*len(xs):][:len(xs)]
+	out = out[:len(xs)]
+	for i := 1; i < len(xs); i += 2 {
+		a, b := list[class[xs[i-1]]], list[class[xs[i]]]
+		out[i-1] = a
+		out[i] = b
+		a, b = list2[class[int(a)+1]], list2[class[int(b)+1]]
+		out2[i-1] = a
+		out2[i] = b
+		out3[i-1] = list3[class[int(a)+2]]
+		out3[i] = list3[class[int(b)+2]]
 	}
 }
 
@@ -198,14 +279,10 @@ func narrowApply(out, xs []uint16, class, list *narrowTable) {
 func narrowApply1(out, xs []uint16, class, ids, list *narrowTable) {
 	_, _, _ = *class, *ids, *list
 	out = out[:len(xs)]
-	i := 1
-	for ; i < len(xs); i += 2 {
+	for i := 1; i < len(xs); i += 2 {
 		a, b := xs[i-1], xs[i]
 		out[i-1] = list[ids[class[a]]]
 		out[i] = list[ids[class[b]]]
-	}
-	if i == len(xs) {
-		out[i-1] = list[ids[class[xs[i-1]]]]
 	}
 }
 
@@ -213,14 +290,10 @@ func narrowApply1(out, xs []uint16, class, ids, list *narrowTable) {
 func narrowApply2(out, xs []uint16, class, ids, ids2, list *narrowTable) {
 	_, _, _, _ = *class, *ids, *ids2, *list
 	out = out[:len(xs)]
-	i := 1
-	for ; i < len(xs); i += 2 {
+	for i := 1; i < len(xs); i += 2 {
 		a, b := xs[i-1], xs[i]
 		out[i-1] = list[ids2[ids[class[a]]]]
 		out[i] = list[ids2[ids[class[b]]]]
-	}
-	if i == len(xs) {
-		out[i-1] = list[ids2[ids[class[xs[i-1]]]]]
 	}
 }
 

@@ -15,13 +15,21 @@ type row struct {
 	shelved   bool
 }
 
+// set sets r, field by field: to copy a row of which one word was just written
+// stalls.
+func (r *row) set(at, n, ids, ids2 int) {
+	r.at, r.n, r.ids, r.ids2, r.shelved = at, n, ids, ids2, false
+}
+
 // group holds the full rows m = first, …, s of one group.
 type group[T word] struct {
 	first int
-	rows  []row // by m
-	shelf *shelf[T]
-	mem   []T
-	used  int
+	// prepared is whether the lookup has prepared the group for the n in work.
+	prepared bool
+	rows     []row // by m
+	shelf    *shelf[T]
+	mem      []T
+	used     int
 	// pad is how many words stay addressable beyond each list.
 	pad int
 	// places is how many places the first merge left: the length of an ids2.
@@ -33,7 +41,7 @@ type group[T word] struct {
 
 // reset empties g for the rows first, …, s.
 func (g *group[T]) reset(s, first int) {
-	g.first, g.used = first, 0
+	g.first, g.prepared, g.used = first, false, 0
 	g.rows = grow(g.rows, s+1)
 }
 
