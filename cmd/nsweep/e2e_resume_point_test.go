@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,7 @@ func TestKill9Point(t *testing.T) {
 	t.Parallel()
 	const speed = 10 // a state is saved every 3 s instead of every 30 s
 	srv := redistest.Start(t)
-	p := &point{t: t, dir: t.TempDir(), env: on(srv)}
+	p := &point{t: t, dir: t.TempDir(), env: on(srv, fmt.Sprintf("NSWEEP_TEST_SPEEDUP=%d", speed))}
 	st, err := store.Open(t.Context(), store.Options{Addrs: []string{srv.Addr()}})
 	if err != nil {
 		t.Fatal(err)
