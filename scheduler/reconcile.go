@@ -351,13 +351,9 @@ func (f *Feeder) withdrawGone() {
 
 // withdrawAll forgets every outstanding task.
 func (f *Feeder) withdrawAll(ctx context.Context) error {
-	var tasks []jobs.Task
-	for _, o := range f.out {
-		tasks = append(tasks, o.task)
-	}
-	abreast(len(tasks), func(i int) { f.withdraw(tasks[i]) })
-	for _, t := range tasks {
-		f.forget(t.ID())
+	f.withdrawGone()
+	for id := range f.out {
+		f.forget(id)
 	}
 	return f.dropForgotten(ctx)
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -104,12 +103,11 @@ func TestOutputLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "NSWEEP_") })
 	for _, line := range []string{"status small", "status small --watch", "diff small/h small/h", "doctor", "runs", "get small h 1..9", "report small", "export small h",
 		"plan small.yaml", "compute hopping 7", "verify small --sample 0", "run small.yaml", "--version", "status --help"} {
 		var errs strings.Builder
 		c := exec.CommandContext(t.Context(), bin, strings.Fields(line)...)
-		c.Dir, c.Env, c.Stdout, c.Stderr = dir, env, full, &errs
+		c.Dir, c.Env, c.Stdout, c.Stderr = dir, environ(), full, &errs
 		if err := c.Run(); c.ProcessState.ExitCode() != codeFailed || strings.Count(errs.String(), "no space left") != 1 {
 			t.Errorf("nsweep %s: %v, says %q", line, err, errs.String())
 		}

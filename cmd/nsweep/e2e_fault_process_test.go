@@ -221,7 +221,7 @@ func (s *scene) supervisor(env []string, args ...string) (deaths func() int, sto
 func TestKillerCell(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 5, 10*time.Millisecond)
-	s.env = append(s.env[:3:3], "NSWEEP_TEST_TASK_CELLS=8")
+	s.env = append(s.env, "NSWEEP_TEST_TASK_CELLS=8")
 	s.start(s.direct(), "scheduler")
 	deaths, stop := s.supervisor(s.direct("NSWEEP_TOY_KILL_AT=2222"), "worker", "--concurrency", "4")
 	s.submit()

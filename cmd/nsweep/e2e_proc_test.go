@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,18 +117,20 @@ func cli(t *testing.T, dir string, env []string, args ...string) *proc {
 	return launch(t, bin, dir, env, args...)
 }
 
+// environ returns the environment of a process: ours with no NSWEEP_ variables
+// but the given ones. Of two with one name the later counts.
+func environ(env ...string) []string {
+	ours := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "NSWEEP_") })
+	return append(ours, env...)
+}
+
 // launch is cli for a binary of one's own.
 func launch(t *testing.T, bin, dir string, env []string, args ...string) *proc {
 	t.Helper()
 	p := &proc{t: t, cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "NSWEEP_") {
-			p.cmd.Env = append(p.cmd.Env, e)
-		}
-	}
-	p.cmd.Env = append(p.cmd.Env, env...)
+	p.cmd.Env = environ(env...)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -40,12 +40,7 @@ func onTerminal(t *testing.T, columns uint16, dir string, env []string, args ...
 	}
 	p := &proc{t: t, cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, tty, tty
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "NSWEEP_") && !strings.HasPrefix(e, "TERM=") {
-			p.cmd.Env = append(p.cmd.Env, e)
-		}
-	}
-	p.cmd.Env = append(append(p.cmd.Env, "TERM=xterm"), env...)
+	p.cmd.Env = append(environ(env...), "TERM=xterm")
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

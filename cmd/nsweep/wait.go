@@ -20,7 +20,6 @@ type waitBar struct {
 	out   io.Writer
 	name  string
 	begin time.Time
-	after time.Duration
 	p     *mpb.Progress
 	bar   *mpb.Bar
 }
@@ -35,7 +34,7 @@ func (a *app) newWait(w engine.Work, values bool) *waitBar {
 	if w.Len() > 1 {
 		name += "…" + group(w.Hi-1)
 	}
-	return &waitBar{out: a.err, name: name, begin: time.Now(), after: waitAfter}
+	return &waitBar{out: a.err, name: name, begin: time.Now()}
 }
 
 // at takes the fraction that is done. It is called by one goroutine.
@@ -44,7 +43,7 @@ func (b *waitBar) at(fraction float64) {
 		return
 	}
 	if b.bar == nil {
-		if time.Since(b.begin) < b.after {
+		if time.Since(b.begin) < waitAfter {
 			return
 		}
 		b.p = mpb.New(mpb.WithOutput(b.out), mpb.WithWidth(mostBar), mpb.WithRefreshRate(150*time.Millisecond))

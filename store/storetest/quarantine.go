@@ -193,6 +193,31 @@ func testNoQuarantine(t *testing.T, s *store.Store) {
 	f.check(always)
 }
 
+// renew takes the run as it is in the store now.
+func (f *fixture) renew() {
+	f.Helper()
+	var err error
+	if f.run, err = f.s.Run(f.ctx, f.run.ID.Name); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// convictWithin ends the plan at n = last, where worker bad then loses a dispute.
+func convictWithin(f *fixture, last int64) {
+	f.Helper()
+	m := f.run.Manifest
+	m.Sweeps = []jobs.Sweep{Sweep(f.T, "s", jobs.KeepValues, 1, last+1)}
+	run, err := f.s.Update(f.ctx, m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.run = run
+	lie := by(f.commitOf(0, 1), "bad", "a")
+	lie.Cells = wrong(lie.Cells, 4)
+	f.commit(lie, jobs.Committed{Disputed: []int64{1}})
+	f.commit(by(f.commitOf(0, 1), "w2", "a"), jobs.Committed{Same: 1})
+}
+
 // testQuarantineOutside: cells that are outside of the plan when their author is
 // shut out are opened when a later plan has them again.
 func testQuarantineOutside(t *testing.T, s *store.Store) {
@@ -204,21 +229,12 @@ func testQuarantineOutside(t *testing.T, s *store.Store) {
 	other := by(jobs.Commit{Run: f.run.ID, Sweep: "t", Keep: jobs.KeepValues, Cells: Cells(f.run.Sweeps[1], 0, 20)}, "bad", "a")
 	f.commit(other, jobs.Committed{Stored: 20})
 	whole := f.run.Manifest
-	m := whole
-	m.Sweeps = []jobs.Sweep{Sweep(t, "s", jobs.KeepValues, 1, 2001)}
-	run, err := s.Update(f.ctx, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.run = run
-	lie := by(f.commitOf(0, 1), "bad", "a")
-	lie.Cells = wrong(lie.Cells, 4)
-	f.commit(lie, jobs.Committed{Disputed: []int64{1}})
-	f.commit(by(f.commitOf(0, 1), "w2", "a"), jobs.Committed{Same: 1})
+	convictWithin(f, 2000)
 	if n, err := s.Expel(f.ctx, f.run.Manifest, "bad"); err != nil || n != 0 {
 		t.Fatalf("%d cells are opened, %v", n, err)
 	}
-	if run, err = s.Run(f.ctx, "r"); err != nil {
+	run, err := s.Run(f.ctx, "r")
+	if err != nil {
 		t.Fatal(err)
 	}
 	whole.Rev = run.Rev
@@ -250,17 +266,7 @@ func testQuarantineChanging(t *testing.T, s *store.Store) {
 		half := (first + last) / 2
 		f.commit(by(f.commitOf(first, half-10), "w1", "a"), jobs.Committed{Stored: int(half - 10 - first)})
 		f.commit(by(f.commitOf(half-10, last), "bad", "a"), jobs.Committed{Stored: int(last - half + 10)})
-		m := whole
-		m.Sweeps = []jobs.Sweep{Sweep(t, "s", jobs.KeepValues, 1, 2001)}
-		run, err := s.Update(f.ctx, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.run = run
-		lie := by(f.commitOf(0, 1), "bad", "a")
-		lie.Cells = wrong(lie.Cells, 4)
-		f.commit(lie, jobs.Committed{Disputed: []int64{1}})
-		f.commit(by(f.commitOf(0, 1), "w2", "a"), jobs.Committed{Same: 1})
+		convictWithin(f, 2000)
 
 		hook.before(step, func() {
 			now, err := s.Run(f.ctx, "r")
@@ -285,16 +291,12 @@ func testQuarantineChanging(t *testing.T, s *store.Store) {
 			if looks == 3 {
 				t.Fatalf("step %d: looked at again and again", step)
 			}
-			if f.run, err = s.Run(f.ctx, "r"); err != nil {
-				t.Fatal(err)
-			}
+			f.renew()
 			if _, err := s.Expel(f.ctx, f.run.Manifest, "bad"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if f.run, err = s.Run(f.ctx, "r"); err != nil {
-			t.Fatal(err)
-		}
+		f.renew()
 		f.check(func(i int64) bool { return i < half-10 })
 		if err := s.Delete(f.ctx, f.run.ID); err != nil {
 			t.Fatal(err)
